@@ -1,0 +1,16 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "src/backend/backend.h"
+
+namespace muonbench::cpu {
+
+/// The same copy with fewer, longer rows: a tile whose rows follow one another on both sides becomes one row, and an empty
+/// one is left out.
+[[nodiscard]] BoundCopy merge_rows(BoundCopy work);
+
+/// Copies every tile, converting between fp32 and bf16 (to nearest, ties to even).
+void copy_tiles(const BoundCopy& work);
+
+}  // namespace muonbench::cpu

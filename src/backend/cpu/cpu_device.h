@@ -1,0 +1,47 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "src/backend/backend.h"
+
+namespace muonbench::cpu {
+
+/// The processor as a device: host memory and OpenBLAS. Work runs on the calling thread while it is enqueued, so every
+/// event is over when it is recorded. One thread at a time may use it.
+class CpuDevice final : public Device {
+ public:
+  CpuDevice();
+  ~CpuDevice() override = default;
+
+  [[nodiscard]] Capabilities capabilities() const override;
+  /// Pages are touched here, so that no step pays for their first use, and a job that does not fit is told so now.
+  [[nodiscard]] Buffer allocate(Bytes size, MemoryUse use) override;
+  [[nodiscard]] Bytes allocated(MemoryUse use) const override;
+
+  [[nodiscard]] Queue make_queue() override;
+  [[nodiscard]] Event record(Queue queue) override;
+  void wait(Queue queue, Event event) override;
+  void synchronize(Queue queue) override;
+
+  void upload(void* device, const void* host, Bytes size) override;
+  void download(void* host, const void* device, Bytes size) override;
+
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundMomentum work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundCopy work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundZeroFill work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundNewtonSchulz work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundUpdate work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundAdam work) override;
+
+ private:
+  static void free(void* device, void* data, Bytes size, MemoryUse use) noexcept;
+
+  std::array<Bytes, kAllMemoryUses.size()> allocated_{};
+  int queues_ = 0;
+  std::int64_t events_ = 0;
+};
+
+}  // namespace muonbench::cpu

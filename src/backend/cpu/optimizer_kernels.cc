@@ -1,0 +1,67 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/backend/cpu/optimizer_kernels.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "src/backend/cpu/elementwise.h"
+
+namespace muonbench::cpu {
+namespace {
+
+// Several passes over one piece at a time: the piece stays in the first-level cache, so that memory is read and written
+// once. Elementwise work gives the same bits wherever the cuts are.
+constexpr std::int64_t kPiece = 1024;
+
+template <class Pass>
+void for_each_piece(std::int64_t size, const Pass& pass) {
+  for (std::int64_t begin = 0; begin < size; begin += kPiece) pass(begin, std::min(kPiece, size - begin));
+}
+
+void run_momentum_item(const MomentumRule& rule, const BoundMomentumItem& item) {
+  const float decay = rule.decay_factor();
+  const float l2 = rule.l2_factor();
+  for_each_piece(item.size, [&](std::int64_t at, std::int64_t n) {
+    float* gradient = item.gradient + at;
+    float* momentum = item.momentum + at;
+    if (decay != 0.0F) add_scaled(item.master + at, item.master + at, decay, n);
+    if (l2 != 0.0F) add_scaled(gradient, item.master + at, l2, n);
+    lerp(momentum, momentum, gradient, 1.0F - rule.momentum, n);
+    if (rule.nesterov)
+      lerp(item.ns_input + at, gradient, momentum, rule.momentum, n);
+    else
+      std::copy_n(momentum, n, item.ns_input + at);
+  });
+}
+
+void store_weight(void* weight, const float* master, std::int64_t at, std::int64_t n) {
+  if (weight != nullptr) bf16_from_fp32(static_cast<std::uint16_t*>(weight) + at, master + at, n);
+}
+
+}  // namespace
+
+void run_momentum(const BoundMomentum& work) {
+  for (const BoundMomentumItem& item : work.items) run_momentum_item(work.rule, item);
+}
+
+void run_update(const BoundUpdate& work) {
+  for (const BoundUpdateItem& item : work.items) {
+    for_each_piece(item.size, [&](std::int64_t at, std::int64_t n) {
+      add_scaled(item.master + at, item.update + at, -work.lr, n);
+      store_weight(item.weight, item.master, at, n);
+    });
+  }
+}
+
+void run_adam(const BoundAdam& work, std::int64_t step) {
+  const AdamScalars scalars = adam_scalars(work.rule, step);
+  for (const BoundAdamItem& item : work.items) {
+    for_each_piece(item.size, [&](std::int64_t at, std::int64_t n) {
+      adam({item.gradient + at, item.master + at, item.exp_avg + at, item.exp_avg_sq + at}, scalars, n);
+      store_weight(item.weight, item.master, at, n);
+    });
+  }
+}
+
+}  // namespace muonbench::cpu

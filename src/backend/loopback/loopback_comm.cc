@@ -1,0 +1,199 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/backend/loopback/loopback_comm.h"
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/backend/peer_transfers.h"
+#include "src/base/check.h"
+
+namespace muonbench {
+namespace {
+
+std::string difference(const PeerTransfers& receiver, const PeerTransfers& sender) {
+  const std::string who = text("loopback: rank {} receives in {}", receiver.rank, receiver.collective);
+  if (receiver.collective != sender.collective)
+    return text("{}, but rank {} sends in {}", who, sender.rank, sender.collective);
+  if (receiver.dtype != sender.dtype) return text("{}, but rank {} sends another dtype", who, sender.rank);
+  const std::int64_t expected = receiver.receives[static_cast<std::size_t>(sender.rank)].size;
+  const std::int64_t got = sender.sends[static_cast<std::size_t>(receiver.rank)].size;
+  if (expected != got)
+    return text("{} {} elements from rank {}, which sends {}", who, expected, sender.rank, got);
+  return {};
+}
+
+void copy_between(const PeerTransfers& sender, const PeerTransfers& receiver) {
+  const BoundSegment& from = sender.sends[static_cast<std::size_t>(receiver.rank)];
+  const BoundSegment& to = receiver.receives[static_cast<std::size_t>(sender.rank)];
+  if (from.size > 0)
+    std::memcpy(to.data, from.data, static_cast<std::size_t>(bytes_of(Elements(from.size), sender.dtype).value()));
+}
+
+}  // namespace
+
+/// All state is guarded by one mutex: what a rank wrote before it started is seen by whoever copies, and what was copied by
+/// the rank that waits.
+class LoopbackHub {
+ public:
+  explicit LoopbackHub(int size) : ranks_(static_cast<std::size_t>(size)) {}
+
+  [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
+
+  /// Begins this rank's next collective and returns its number in the group's order.
+  std::int64_t start(const std::shared_ptr<const PeerTransfers>& own) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::int64_t number = rank_at(own->rank).started++;
+    Meeting& meeting = meetings_.try_emplace(number, ranks_.size()).first->second;
+    for (const auto& peer : meeting.present) {
+      if (peer == nullptr) continue;
+      exchange(*own, *peer);
+      exchange(*peer, *own);
+    }
+    meeting.present[static_cast<std::size_t>(own->rank)] = own;
+    changed_.notify_all();
+    return number;
+  }
+
+  /// Returns when every peer with which this rank has something to exchange has started collective `number`.
+  void wait(std::int64_t number, const PeerTransfers& own) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == own.rank || !exchanges_with(own, peer)) continue;
+      changed_.wait(lock, [&] { return has_started(number, peer) || rank_at(peer).gone || !failure_.empty(); });
+      throw_failure(own.rank);
+      if (!has_started(number, peer))
+        throw RuntimeFailure(text("loopback: rank {} waits for rank {}, which left after {} collectives", own.rank, peer,
+                                  rank_at(peer).started));
+    }
+    throw_failure(own.rank);
+    if (++meetings_.at(number).left == size()) meetings_.erase(number);
+  }
+
+  void leave(int rank) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    rank_at(rank).gone = true;
+    changed_.notify_all();
+  }
+
+  /// Leaves with a collective in flight: its addresses are about to be freed.
+  void abandon(int rank) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    rank_at(rank).gone = true;
+    if (failure_.empty()) failure_ = text("rank {} left a collective that it had started", rank);
+    changed_.notify_all();
+  }
+
+ private:
+  struct Meeting {
+    explicit Meeting(std::size_t size) : present(size) {}
+    std::vector<std::shared_ptr<const PeerTransfers>> present;  // by rank; null: not started yet
+    int left = 0;
+  };
+  struct RankState {
+    std::int64_t started = 0;
+    bool gone = false;
+    std::string failure;
+  };
+
+  [[nodiscard]] RankState& rank_at(int rank) { return ranks_.at(static_cast<std::size_t>(rank)); }
+  [[nodiscard]] bool has_started(std::int64_t number, int peer) { return rank_at(peer).started > number; }
+
+  static bool exchanges_with(const PeerTransfers& own, int peer) {
+    const auto at = static_cast<std::size_t>(peer);
+    return own.sends[at].size > 0 || own.receives[at].size > 0;
+  }
+
+  void exchange(const PeerTransfers& sender, const PeerTransfers& receiver) {
+    if (!failure_.empty()) return;
+    const std::string problem = difference(receiver, sender);
+    if (problem.empty()) return copy_between(sender, receiver);
+    rank_at(receiver.rank).failure = problem;
+    failure_ = problem;
+  }
+
+  void throw_failure(int rank) {
+    if (!rank_at(rank).failure.empty()) throw RuntimeFailure(rank_at(rank).failure);
+    if (!failure_.empty()) throw RuntimeFailure(text("loopback: rank {} gave up after: {}", rank, failure_));
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<RankState> ranks_;
+  std::map<std::int64_t, Meeting> meetings_;  // by number, until all ranks have waited
+  std::string failure_;                       // the group's first
+};
+
+namespace {
+
+class LoopbackTransfer final : public Transfer {
+ public:
+  LoopbackTransfer(std::shared_ptr<LoopbackHub> hub, std::shared_ptr<TrafficCounters> counters, PeerTransfers work)
+      : hub_(std::move(hub)),
+        counters_(std::move(counters)),
+        work_(std::make_shared<const PeerTransfers>(std::move(work))) {}
+  ~LoopbackTransfer() override {
+    if (number_) hub_->abandon(work_->rank);
+  }
+
+  void start(Queue /*queue*/) override {
+    MUONBENCH_CHECK(!number_, "{} started twice on rank {}", work_->collective, work_->rank);
+    work_->copy_own_block();
+    count_collective(*counters_, *work_);
+    number_ = hub_->start(work_);
+  }
+
+  void wait(Queue /*queue*/) override {
+    MUONBENCH_CHECK(number_.has_value(), "{} waited for before it started on rank {}", work_->collective, work_->rank);
+    hub_->wait(*number_, *work_);
+    number_.reset();
+  }
+
+ private:
+  std::shared_ptr<LoopbackHub> hub_;
+  std::shared_ptr<TrafficCounters> counters_;
+  std::shared_ptr<const PeerTransfers> work_;
+  std::optional<std::int64_t> number_;
+};
+
+class LoopbackComm final : public Comm {
+ public:
+  LoopbackComm(std::shared_ptr<LoopbackHub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
+  ~LoopbackComm() override { hub_->leave(rank_); }
+
+  [[nodiscard]] int size() const override { return hub_->size(); }
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] TrafficCounters counters() const override { return *counters_; }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllToAll work) override {
+    return std::make_unique<LoopbackTransfer>(hub_, counters_, peer_transfers(work, rank_, size()));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
+    return std::make_unique<LoopbackTransfer>(hub_, counters_, peer_transfers(work, rank_, size()));
+  }
+
+ private:
+  std::shared_ptr<LoopbackHub> hub_;
+  int rank_;
+  std::shared_ptr<TrafficCounters> counters_ = std::make_shared<TrafficCounters>();
+};
+
+}  // namespace
+
+std::shared_ptr<LoopbackHub> make_loopback_hub(int size) {
+  MUONBENCH_CHECK(size > 0, "a group of {} ranks", size);
+  return std::make_shared<LoopbackHub>(size);
+}
+
+std::unique_ptr<Comm> make_loopback_comm(std::shared_ptr<LoopbackHub> hub, int rank) {
+  MUONBENCH_CHECK(rank >= 0 && rank < hub->size(), "rank {} of a group of {}", rank, hub->size());
+  return std::make_unique<LoopbackComm>(std::move(hub), rank);
+}
+
+}  // namespace muonbench

@@ -1,0 +1,227 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/backend/mpi/mpi_comm.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <mpi.h>
+
+#include "src/backend/mpi/mpi_check.h"
+#include "src/backend/peer_transfers.h"
+#include "src/base/check.h"
+
+namespace muonbench {
+namespace {
+
+// A group's transfers start in the same order on all its ranks, and MPI keeps that order: one tag does for all.
+constexpr int kTag = 0;
+
+/// Owns one communicator. Move-only; to be destroyed before MPI_Finalize.
+class OwnedComm {
+ public:
+  explicit OwnedComm(MPI_Comm owned) noexcept : comm_(owned) {}
+  OwnedComm(const OwnedComm&) = delete;
+  OwnedComm& operator=(const OwnedComm&) = delete;
+  OwnedComm(OwnedComm&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+  OwnedComm& operator=(OwnedComm&& other) noexcept {
+    std::swap(comm_, other.comm_);
+    return *this;
+  }
+  ~OwnedComm() {
+    if (comm_ != MPI_COMM_NULL) MUONBENCH_MPI_NOEXCEPT(MPI_Comm_free(&comm_));
+  }
+  [[nodiscard]] MPI_Comm get() const { return comm_; }
+
+ private:
+  MPI_Comm comm_;
+};
+
+/// What a communicator and its transfers share; it lives until the last of them is gone.
+struct Group {
+  OwnedComm comm;
+  MpiCommOptions options;
+  int rank;
+  int size;
+  TrafficCounters counters;
+};
+
+MPI_Datatype datatype_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFp32: return MPI_FLOAT;
+    case DType::kBf16: return MPI_UINT16_T;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+/// Pauses between two polls. A rank that computes needs the core more than one that polls, and sched_yield alone does not
+/// give it away: the scheduler deals out equal shares among all that are runnable. So sleep, the longer the longer it takes.
+class Pause {
+ public:
+  void once() {
+    ++polls_;
+    if (polls_ <= kBusyPolls) return;
+    if (polls_ <= kBusyPolls + kYields) {
+      static_cast<void>(sched_yield());
+      return;
+    }
+    std::this_thread::sleep_for(sleep_);
+    sleep_ = std::min(sleep_ * 2, kLongestSleep);
+  }
+
+ private:
+  static constexpr int kBusyPolls = 50;
+  static constexpr int kYields = 50;
+  static constexpr std::chrono::microseconds kLongestSleep{200};
+  std::chrono::microseconds sleep_{10};
+  int polls_ = 0;
+};
+
+int wait_for_all(std::vector<MPI_Request>& requests, std::vector<MPI_Status>& statuses, MpiWaiting waiting) {
+  const int count = static_cast<int>(requests.size());
+  switch (waiting) {
+    case MpiWaiting::kSpin: return MPI_Waitall(count, requests.data(), statuses.data());
+    case MpiWaiting::kYield: break;
+  }
+  int done = 0;
+  for (Pause pause; done == 0; pause.once()) {
+    const int result = MPI_Testall(count, requests.data(), &done, statuses.data());
+    if (result != MPI_SUCCESS || done != 0) return result;
+  }
+  return MPI_SUCCESS;
+}
+
+class MpiTransfer final : public Transfer {
+ public:
+  MpiTransfer(std::shared_ptr<Group> group, PeerTransfers work) : group_(std::move(group)), work_(std::move(work)) {
+    // Receives first: what arrives finds its place. Each rank begins with its neighbour, so that no rank is everyone's first.
+    for (int step = 1; step < group_->size; ++step) add_receives((group_->rank - step + group_->size) % group_->size);
+    for (int step = 1; step < group_->size; ++step) add_sends((group_->rank + step) % group_->size);
+    statuses_.resize(requests_.size());
+  }
+  ~MpiTransfer() override {
+    for (MPI_Request& request : requests_) MUONBENCH_MPI_NOEXCEPT(MPI_Request_free(&request));
+  }
+
+  void start(Queue /*queue*/) override {
+    if (!requests_.empty()) MUONBENCH_MPI(MPI_Startall(static_cast<int>(requests_.size()), requests_.data()));
+    work_.copy_own_block();
+    count_collective(group_->counters, work_);
+  }
+
+  void wait(Queue /*queue*/) override {
+    if (requests_.empty()) return;
+    const int result = wait_for_all(requests_, statuses_, group_->options.waiting);
+    if (result == MPI_ERR_IN_STATUS) check_each_message();
+    detail::check_mpi(result, "MPI_Waitall", __FILE__, __LINE__);
+    check_received_counts();
+  }
+
+ private:
+  struct Message {
+    int peer;
+    int count;
+  };
+
+  template <class Init>
+  void add(const BoundSegment& segment, int peer, const Init& init) {
+    for (const MpiSegment& piece : mpi_segments(Elements(segment.size), group_->options.largest_message)) {
+      auto* data = static_cast<std::byte*>(segment.data) + bytes_of(piece.offset, work_.dtype).value();
+      MPI_Request request = MPI_REQUEST_NULL;
+      init(data, piece.count, peer, &request);
+      requests_.push_back(request);
+      messages_.push_back({.peer = peer, .count = piece.count});
+    }
+  }
+
+  void add_receives(int peer) {
+    add(work_.receives[static_cast<std::size_t>(peer)], peer, [this](void* data, int count, int from, MPI_Request* request) {
+      MUONBENCH_MPI(
+          MPI_Recv_init(data, count, datatype_of(work_.dtype), from, kTag, group_->comm.get(), request));
+    });
+    receive_count_ = requests_.size();
+  }
+
+  void add_sends(int peer) {
+    add(work_.sends[static_cast<std::size_t>(peer)], peer, [this](void* data, int count, int to, MPI_Request* request) {
+      MUONBENCH_MPI(MPI_Send_init(data, count, datatype_of(work_.dtype), to, kTag, group_->comm.get(), request));
+    });
+  }
+
+  void check_each_message() const {
+    for (std::size_t i = 0; i < statuses_.size(); ++i) {
+      const int error = statuses_[i].MPI_ERROR;
+      if (error == MPI_SUCCESS || error == MPI_ERR_PENDING) continue;
+      const std::string call = text("{} {} {} of {} elements", work_.collective,
+                                    i < receive_count_ ? "receiving from group rank" : "sending to group rank",
+                                    messages_[i].peer, messages_[i].count);
+      detail::check_mpi(error, call.c_str(), __FILE__, __LINE__);
+    }
+  }
+
+  // MPI takes a message that is too short without a word.
+  void check_received_counts() const {
+    for (std::size_t i = 0; i < receive_count_; ++i) {
+      int count = 0;
+      MUONBENCH_MPI(MPI_Get_count(&statuses_[i], datatype_of(work_.dtype), &count));
+      if (count != messages_[i].count)
+        throw RuntimeFailure(text("{}: {}: expected {} elements from group rank {}, got {}", mpi_rank_name(),
+                                  work_.collective, messages_[i].count, messages_[i].peer, count));
+    }
+  }
+
+  std::shared_ptr<Group> group_;
+  PeerTransfers work_;
+  std::vector<MPI_Request> requests_;  // receives, then sends
+  std::vector<Message> messages_;      // of requests_
+  std::vector<MPI_Status> statuses_;   // of requests_
+  std::size_t receive_count_ = 0;
+};
+
+class MpiComm final : public Comm {
+ public:
+  explicit MpiComm(std::shared_ptr<Group> group) : group_(std::move(group)) {}
+
+  [[nodiscard]] int size() const override { return group_->size; }
+  [[nodiscard]] int rank() const override { return group_->rank; }
+  [[nodiscard]] TrafficCounters counters() const override { return group_->counters; }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllToAll work) override {
+    return std::make_unique<MpiTransfer>(group_, peer_transfers(work, group_->rank, group_->size));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
+    return std::make_unique<MpiTransfer>(group_, peer_transfers(work, group_->rank, group_->size));
+  }
+
+ private:
+  std::shared_ptr<Group> group_;
+};
+
+}  // namespace
+
+MpiWaiting default_waiting(const MpiRuntime& runtime) {
+  return runtime.local_size() > runtime.local_cores() ? MpiWaiting::kYield : MpiWaiting::kSpin;
+}
+
+std::unique_ptr<Comm> make_mpi_comm(const MpiRuntime& runtime, int color, int key, MpiCommOptions options) {
+  MPI_Comm split = MPI_COMM_NULL;
+  MUONBENCH_MPI(MPI_Comm_split(MPI_COMM_WORLD, color < 0 ? MPI_UNDEFINED : color, key, &split));
+  if (split == MPI_COMM_NULL) return nullptr;
+  auto group = std::make_shared<Group>(Group{.comm = OwnedComm(split), .options = options, .rank = 0, .size = 0, .counters = {}});
+  MUONBENCH_MPI(MPI_Comm_set_errhandler(split, MPI_ERRORS_RETURN));
+  MUONBENCH_MPI(MPI_Comm_rank(split, &group->rank));
+  MUONBENCH_MPI(MPI_Comm_size(split, &group->size));
+  MUONBENCH_CHECK(group->size <= runtime.size(), "a group of {} among {} ranks", group->size, runtime.size());
+  return std::make_unique<MpiComm>(std::move(group));
+}
+
+std::unique_ptr<Comm> make_mpi_comm(const MpiRuntime& runtime, int color, int key) {
+  return make_mpi_comm(runtime, color, key, {.waiting = default_waiting(runtime)});
+}
+
+}  // namespace muonbench

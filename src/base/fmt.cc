@@ -1,0 +1,25 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+// The compiled part of fmt, from its own headers: what <fmt/core.h> declares is defined here, so that no program needs
+// fmt's shared library where it runs.
+#include <fmt/format-inl.h>
+
+#include <locale>
+
+FMT_BEGIN_NAMESPACE
+namespace detail {
+
+template FMT_API dragonbox::decimal_fp<float> dragonbox::to_decimal(float x) noexcept;
+template FMT_API dragonbox::decimal_fp<double> dragonbox::to_decimal(double x) noexcept;
+
+template FMT_API locale_ref::locale_ref(const std::locale& locale);
+template FMT_API std::locale locale_ref::get<std::locale>() const;
+template FMT_API thousands_sep_result<char> thousands_sep_impl(locale_ref locale);
+template FMT_API char decimal_point_impl(locale_ref locale);
+
+template FMT_API void buffer<char>::append(const char* begin, const char* end);
+template FMT_API void vformat_to(buffer<char>& out, string_view format,
+                                 basic_format_args<FMT_BUFFER_CONTEXT(char)> arguments, locale_ref locale);
+
+}  // namespace detail
+FMT_END_NAMESPACE

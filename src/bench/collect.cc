@@ -1,0 +1,212 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/bench/collect.h"
+
+#include <algorithm>
+
+#include "src/bench/stats.h"
+#include "src/bench/wire.h"
+#include "src/ns/schedule.h"
+
+namespace muonbench {
+namespace {
+
+/// One rank's row as it travels to rank 0.
+struct RankRow {
+  MemoryInfo memory;
+  StepCounts counts;
+  double step_p50 = 0.0;
+};
+
+MemoryInfo memory_info(const MemoryLedger& ledger) {
+  MemoryInfo info;
+  info.weights_bytes = ledger.of(MemoryUse::kWeights).value();
+  info.master_bytes = ledger.of(MemoryUse::kMaster).value();
+  info.momentum_bytes = ledger.of(MemoryUse::kMomentum).value();
+  info.adam_bytes = ledger.of(MemoryUse::kAdam).value();
+  info.pad_bytes = ledger.pads.value();
+  info.gradient_bytes = ledger.of(MemoryUse::kGradient).value();
+  info.exchange_bytes = ledger.of(MemoryUse::kExchange).value();
+  info.ns_scratch_bytes = ledger.of(MemoryUse::kNsScratch).value();
+  info.state_bytes = ledger.state().value();
+  info.peak_bytes = ledger.peak().value();
+  return info;
+}
+
+RankRow row_of(const ModeRun& run) {
+  std::vector<double> seconds;
+  for (const StepTimes& times : run.steps) seconds.push_back(times.seconds);
+  RankRow row{memory_info(run.ledger), run.counts, median(seconds).value_or(0.0)};
+  row.memory.process_peak_bytes = run.process_peak_bytes;
+  return row;
+}
+
+std::vector<RankInfo> rank_infos(const std::vector<RankRow>& rows, const StepInputs& inputs,
+                                 const std::vector<std::string>& hosts) {
+  std::vector<RankInfo> infos;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const DomainPlace place = inputs.grid.coordinates(Family::kDense, WorldRank(static_cast<int>(r))).place;
+    RankInfo info;
+    info.rank = static_cast<int>(r);
+    info.host = hosts[r];
+    info.g = place.g.value();
+    info.t = place.t.value();
+    info.memory = rows[r].memory;
+    info.ns_calls = rows[r].counts.ns_calls;
+    info.ns_flops = rows[r].counts.ns_flops;
+    info.collectives = rows[r].counts.collectives;
+    info.sent_bytes = rows[r].counts.sent.value();
+    info.received_bytes = rows[r].counts.received.value();
+    info.step_seconds_p50 = rows[r].step_p50;
+    infos.push_back(info);
+  }
+  return infos;
+}
+
+enum class Verified { kYes, kNo };
+
+std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& inputs, MuonUse muon, Verified verified) {
+  std::vector<ParamInfo> infos;
+  for (std::size_t i = 0; i < inputs.specs.size(); ++i) {
+    const Parameter& param = inputs.params.params[i];
+    ParamInfo info;
+    info.name = param.name;
+    info.shape = param.dims == 1 ? std::vector{param.shape.rows} : std::vector{param.shape.rows, param.shape.cols};
+    info.sharding = name_of(inputs.specs[i].sharding());
+    if (const auto& home = inputs.homes[i]; home && muon == MuonUse::kMuon) {
+      info.home = HomeInfo{param.name, home->g.value(), home->t ? std::optional(home->t->value()) : std::nullopt};
+    }
+    if (verified == Verified::kYes) {
+      info.delta_abs_min = check.params[i].delta_abs_min;
+      info.delta_abs_max = check.params[i].delta_abs_max;
+      info.digest = text("{:016x}", check.params[i].digest);
+    }
+    infos.push_back(info);
+  }
+  return infos;
+}
+
+/// Slowest rank per step and phase, then the median over steps.
+std::map<std::string, double> phase_seconds(const ModeRun& run, ControlPlane& control) {
+  std::vector<double> flat;
+  for (const StepTimes& times : run.steps) flat.insert(flat.end(), times.phases.begin(), times.phases.end());
+  const std::vector<double> slowest = control.max(flat);
+  std::map<std::string, double> seconds;
+  for (int phase = 0; phase < kPhaseCount; ++phase) {
+    std::vector<double> samples;
+    for (std::size_t at = static_cast<std::size_t>(phase); at < slowest.size(); at += kPhaseCount)
+      samples.push_back(slowest[at]);
+    const double p50 = median(samples).value_or(0.0);
+    if (p50 > 0.0) seconds[std::string(name_of(static_cast<Phase>(phase)))] = p50;
+  }
+  return seconds;
+}
+
+/// Seconds of the exchange phases together, 0 if none was timed.
+double exchange_seconds(const ModeInfo& info) {
+  double sum = 0.0;
+  for (int phase = 0; phase < kPhaseCount; ++phase) {
+    if (!is_exchange(static_cast<Phase>(phase))) continue;
+    const auto timed = info.phases_seconds.find(std::string(name_of(static_cast<Phase>(phase))));
+    if (timed != info.phases_seconds.end()) sum += timed->second;
+  }
+  return sum;
+}
+
+ThroughputInfo throughput(const ModeInfo& info, const std::vector<RankRow>& rows, std::int64_t parameters) {
+  ThroughputInfo rates;
+  const double step = info.step_seconds ? info.step_seconds->p50 : 0.0;
+  if (step <= 0.0) return rates;
+  double flops = 0.0, buffer = 0.0, wire = 0.0;
+  for (const RankRow& row : rows) {
+    flops += static_cast<double>(row.counts.ns_flops);
+    buffer = std::max(buffer, static_cast<double>(row.counts.exchange_buffer.value()));
+    wire = std::max(wire, static_cast<double>(row.counts.exchange_wire.value()));
+  }
+  if (flops > 0.0) rates.ns_tflops = flops / step / 1e12;
+  rates.parameters_per_second = static_cast<double>(parameters) / step;
+  const double exchange = exchange_seconds(info);
+  if (exchange > 0.0 && wire > 0.0) {
+    rates.exchange_algbw_gbs = buffer / exchange / 1e9;
+    rates.exchange_busbw_gbs = wire / exchange / 1e9;
+  }
+  return rates;
+}
+
+std::optional<double> imbalance(const std::vector<RankRow>& rows, double (*of)(const RankRow&)) {
+  std::vector<double> values;
+  for (const RankRow& row : rows) values.push_back(of(row));
+  return max_over_mean(values);
+}
+
+}  // namespace
+
+CollectedMode collect_mode(const Mode& mode, const ResolvedRun& run, const ModeRun& mode_run,
+                           const std::vector<std::string>& hosts, ControlPlane& control) {
+  CollectedMode collected;
+  ModeInfo& info = collected.info;
+  info.mode = mode.name;
+  info.ns_algorithm = name_in(kNsAlgorithmNames, run.inputs.ns.algorithm);
+
+  std::vector<double> seconds{mode_run.first_step_seconds};
+  for (const StepTimes& times : mode_run.steps) seconds.push_back(times.seconds);
+  std::vector<double> slowest = control.max(seconds);
+  info.first_step_seconds = slowest.front();
+  slowest.erase(slowest.begin());
+  info.step_seconds = summarise(slowest);
+  if (run.config.run.timing == Timing::kPhases) info.phases_seconds = phase_seconds(mode_run, control);
+
+  std::vector<RankRow> rows;
+  for (const std::string& bytes : control.gather(pack(std::vector{row_of(mode_run)})))
+    rows.push_back(unpack<RankRow>(bytes).front());
+  std::vector<std::vector<RowCheck>> checks;
+  for (const std::string& bytes : control.gather(pack(mode_run.checks))) checks.push_back(unpack<RowCheck>(bytes));
+  if (control.rank() != 0) return collected;
+
+  info.ranks = rank_infos(rows, run.inputs, hosts);
+  info.throughput = throughput(info, rows, run.params.elements().value());
+  if (mode.muon == MuonUse::kMuon)
+    info.ns_cost_max_over_mean =
+        imbalance(rows, [](const RankRow& row) { return static_cast<double>(row.counts.ns_cost); });
+  info.state_max_over_mean =
+      imbalance(rows, [](const RankRow& row) { return static_cast<double>(row.memory.state_bytes); });
+  collected.check = merge_checks(checks, run.params);
+  const Verified verified = run.config.run.verify ? Verified::kYes : Verified::kNo;
+  if (verified == Verified::kYes) info.nonfinite_values = collected.check.nonfinite();
+  info.params = param_infos(collected.check, run.inputs, mode.muon, verified);
+  return collected;
+}
+
+ModelInfo model_info(const StepInputs& inputs) {
+  ModelInfo info;
+  info.parameters = inputs.params.elements().value();
+  info.muon_parameters = inputs.params.elements(OptimizerKind::kMuon).value();
+  info.adam_parameters = inputs.params.elements(OptimizerKind::kAdam).value();
+  for (const Parameter& param : inputs.params.params)
+    if (param.optimizer == OptimizerKind::kMuon) ++info.muon_matrices;
+  for (const ParamGroup& group : inputs.groups)
+    for (const ParamIndex p : group.params) info.ns_flops += ns_flops(inputs.params[p].shape, inputs.ns);
+  return info;
+}
+
+std::vector<HomeInfo> home_infos(const StepInputs& inputs) {
+  std::vector<HomeInfo> infos;
+  for (std::size_t i = 0; i < inputs.homes.size(); ++i) {
+    if (const auto& home = inputs.homes[i]) {
+      infos.push_back({inputs.params.params[i].name, home->g.value(),
+                       home->t ? std::optional(home->t->value()) : std::nullopt});
+    }
+  }
+  return infos;
+}
+
+void add_speedups(std::vector<ModeInfo>& modes) {
+  const auto reference = std::find_if(modes.begin(), modes.end(), [](const ModeInfo& m) { return m.mode == "duplicated"; });
+  if (reference == modes.end() || !reference->step_seconds) return;
+  for (ModeInfo& mode : modes) {
+    if (mode.step_seconds && mode.step_seconds->p50 > 0.0)
+      mode.speedup_vs_duplicated = reference->step_seconds->p50 / mode.step_seconds->p50;
+  }
+}
+
+}  // namespace muonbench

@@ -1,0 +1,44 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "src/backend/backend.h"
+#include "src/backend/control_plane.h"
+#include "src/bench/comm_set.h"
+#include "src/bench/value_source.h"
+#include "src/bench/verify.h"
+#include "src/config/run_config.h"
+#include "src/program/modes.h"
+
+namespace muonbench {
+
+/// What a rank has at hand to run programs. Everything must outlive its users.
+struct RankContext {
+  WorldRank rank;
+  Device& device;
+  CommSet& comms;
+  ControlPlane& control;
+};
+
+/// What a run of one mode left behind on this rank.
+struct ModeRun {
+  StepCounts counts;
+  MemoryLedger ledger;
+  std::optional<std::int64_t> process_peak_bytes;
+  double first_step_seconds = 0.0;
+  std::vector<StepTimes> steps;         ///< timed steps
+  std::vector<RowCheck> checks;         ///< empty unless verified
+  std::vector<MasterRows> masters;      ///< empty unless verified: the final master copies
+};
+
+/// Builds the mode's program for this rank, runs warm-up and timed steps, and reads the state back if run.verify. Ranks start
+/// each step together (a barrier outside the timed part); gradients are made before it. Throws RuntimeFailure if a step moved
+/// other bytes or made other collectives than the program says.
+[[nodiscard]] ModeRun run_mode(const Mode& mode, const StepInputs& inputs, const RunSettings& settings,
+                               const ValueSource& values, RankContext& context);
+
+}  // namespace muonbench

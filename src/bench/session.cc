@@ -1,0 +1,138 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/bench/session.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/bench/collect.h"
+
+namespace muonbench {
+namespace {
+
+constexpr std::string_view kReferenceMode = "duplicated";
+
+/// Runs the modes of one configuration and judges them.
+class Session {
+ public:
+  Session(const ResolvedRun& run, const Provenance& provenance, RankContext& context)
+      : run_(run), provenance_(provenance), context_(context), values_(run.params, run.config.gradients.seed, run.injections) {}
+
+  SessionOutcome run() {
+    require_same_plan();
+    CollectedEnvironment environment = collect_environment(provenance_, context_);
+    outcome_.result.environment = environment.info;
+    outcome_.result.config_json = run_.config.resolved_json;
+    outcome_.result.argv = provenance_.argv;
+    outcome_.result.model = model_info(run_.inputs);
+    outcome_.result.homes = home_infos(run_.inputs);
+
+    for (const std::string& name : execution_order()) run_one(mode_named(name), environment.host_of_rank);
+    restore_order();
+    add_speedups(outcome_.result.modes);
+    agree_on_code();
+    outcome_.result.complete = outcome_.code == ExitCode::kDone;
+    return std::move(outcome_);
+  }
+
+ private:
+  void require_same_plan() const {
+    // Each rank builds its own plan from these. If one rank's differed, counts of its peers would disagree, and an
+    // all_to_all might never return.
+    if (!context_.control.same_everywhere(fingerprint(run_.inputs)))
+      throw RuntimeFailure("ranks disagree on parameters, shard specs or homes; do all run the same binary?");
+  }
+
+  [[nodiscard]] std::vector<std::string> execution_order() const {
+    std::vector<std::string> order = run_.config.modes;
+    std::stable_partition(order.begin(), order.end(), [&](const std::string& name) {
+      return run_.config.run.verify && name == kReferenceMode;
+    });
+    return order;
+  }
+
+  void run_one(const Mode& mode, const std::vector<std::string>& hosts) {
+    if (mode.muon == MuonUse::kMuon && context_.rank.value() == 0 && run_.inputs.groups.empty())
+      log_warn(text("mode {}: no parameter goes to Muon: no NS runs", mode.name));
+    ModeRun mode_run = run_mode(mode, run_.inputs, run_.config.run, values_, context_);
+    CollectedMode collected = collect_mode(mode, run_, mode_run, hosts, context_.control);
+    collected.info.parity = parity(mode, mode_run);
+    judge(mode, collected);
+    outcome_.result.modes.push_back(std::move(collected.info));
+    if (mode.name == kReferenceMode) reference_ = std::move(mode_run.masters);
+  }
+
+  /// Collective where there is something to compare.
+  [[nodiscard]] ParityInfo parity(const Mode& mode, const ModeRun& mode_run) const {
+    const auto none = [](const char* why) { return ParityInfo{std::nullopt, std::nullopt, std::nullopt, why}; };
+    if (mode.muon != MuonUse::kMuon) return none("not a Muon mode");
+    if (!run_.config.run.verify) return none("run.verify is false");
+    if (mode.name == kReferenceMode) return none("the reference itself");
+    if (!reference_) return none("duplicated is not among the modes");
+    const MasterDifference mine = compare_masters(mode_run.masters, *reference_);
+    // NaN has no place in a maximum: it travels as a flag of its own.
+    const bool finite = std::isfinite(mine.max_abs_diff);
+    const std::vector<double> all =
+        context_.control.max({mine.bit_identical ? 0.0 : 1.0, finite ? mine.max_abs_diff : 0.0, finite ? 0.0 : 1.0});
+    ParityInfo info;
+    info.reference_mode = kReferenceMode;
+    info.bit_identical = all[0] == 0.0;
+    if (all[2] == 0.0) info.max_abs_diff = all[1];
+    else info.why = "a value is not finite";
+    return info;
+  }
+
+  [[nodiscard]] bool promises_bits(const Mode& mode) const {
+    return mode.bits == BitPromise::kAsDuplicated && run_.inputs.ns.algorithm == NsAlgorithm::kGemm &&
+           run_.inputs.ns_batch_size == 1;
+  }
+
+  void judge(const Mode& mode, const CollectedMode& collected) {
+    if (context_.rank.value() != 0) return;
+    const auto fault = [&](const std::string& what) {
+      outcome_.code = ExitCode::kWrongNumbers;
+      outcome_.faults.push_back(text("mode {}: {}", mode.name, what));
+    };
+    for (const std::string& what : collected.check.faults) fault(what);
+    for (std::size_t i = 0; i < collected.check.params.size(); ++i) {
+      if (const std::int64_t bad = collected.check.params[i].nonfinite; bad > 0)
+        fault(text("parameter {}: {} of {} values are not finite", run_.params.params[i].name, bad,
+                   run_.params.params[i].shape.elements().value()));
+    }
+    const ParityInfo& parity = collected.info.parity;
+    if (parity.bit_identical == false && promises_bits(mode)) {
+      fault(text("differs from {}, max_abs_diff {}", kReferenceMode,
+                 parity.max_abs_diff ? text("{}", *parity.max_abs_diff) : "not finite"));
+    }
+  }
+
+  void restore_order() {
+    const std::vector<std::string>& order = run_.config.modes;
+    const auto position = [&](const ModeInfo& info) { return std::find(order.begin(), order.end(), info.mode); };
+    std::sort(outcome_.result.modes.begin(), outcome_.result.modes.end(),
+              [&](const ModeInfo& a, const ModeInfo& b) { return position(a) < position(b); });
+  }
+
+  void agree_on_code() {
+    outcome_.code = static_cast<ExitCode>(std::stoi(context_.control.broadcast(text("{}", static_cast<int>(outcome_.code)))));
+    if (outcome_.code != ExitCode::kDone) outcome_.result.status = "failed";
+  }
+
+  const ResolvedRun& run_;
+  const Provenance& provenance_;
+  RankContext& context_;
+  GeneratedValues values_;
+  std::optional<std::vector<MasterRows>> reference_;
+  SessionOutcome outcome_;
+};
+
+}  // namespace
+
+SessionOutcome run_session(const ResolvedRun& run, const Provenance& provenance, RankContext& context) {
+  return Session(run, provenance, context).run();
+}
+
+}  // namespace muonbench

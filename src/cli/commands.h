@@ -1,0 +1,17 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "src/backend/control_plane.h"
+#include "src/backend/mpi/mpi_runtime.h"
+#include "src/base/error.h"
+#include "src/cli/arguments.h"
+
+namespace muonbench {
+
+/// Each is collective over all ranks and returns the same code on all of them. A RuntimeFailure may escape on one rank
+/// alone: the caller then ends the job.
+[[nodiscard]] ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control);
+[[nodiscard]] ExitCode golden_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control);
+
+}  // namespace muonbench

@@ -1,0 +1,106 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/config/check_keys.h"
+
+#include <algorithm>
+#include <map>
+
+#include "src/base/text.h"
+#include "src/config/key_table.h"
+
+namespace muonbench {
+namespace {
+
+using Children = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+void insert_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+/// Names that may stand in an object, by the object's path with "[]" for any entry of a list; "": the top
+/// level.
+Children make_children() {
+  Children children;
+  for (const KeyInfo& key : config_keys()) {
+    std::string parent;
+    std::string rest = key.path;
+    while (!rest.empty()) {
+      const std::size_t dot = rest.find('.');
+      const std::string part = rest.substr(0, dot);
+      insert_once(children[parent], part.ends_with("[]") ? part.substr(0, part.size() - 2) : part);
+      parent = join_path(parent, part);
+      rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
+    }
+  }
+  return children;
+}
+
+const Children& known_children() {
+  static const Children children = make_children();
+  return children;
+}
+
+/// Full paths of keys with this last name: people set a right key at the wrong level.
+std::vector<std::string> homes_of_name(const std::string& name) {
+  std::vector<std::string> paths;
+  for (const KeyInfo& key : config_keys())
+    if (key.path.ends_with("." + name)) paths.push_back(key.path);
+  return paths;
+}
+
+[[noreturn]] void refuse_unknown(const Key& key, const std::string& name,
+                                 const std::vector<std::string>& known) {
+  const std::string nearest = nearest_name(name, known);
+  if (!nearest.empty()) key.refuse(text("unknown key, did you mean {}?", nearest));
+  const std::vector<std::string> elsewhere = homes_of_name(name);
+  if (!elsewhere.empty()) key.refuse(text("unknown key, did you mean {}?", join(elsewhere, " or ")));
+  key.refuse(text("unknown key, known here: {}", join(known)));
+}
+
+void check_object(const Key& key, const std::string& schema) {
+  const Children& children = known_children();
+  const auto known = children.find(schema);
+  if (known != children.end()) {
+    if (!key.is(JsonNode::Kind::kObject))
+      key.reject(schema.empty() ? "an object at the top level" : "an object");
+    for (const std::string& name : key.names()) {
+      const Key child = key / name;
+      const std::vector<std::string>& names = known->second;
+      if (std::find(names.begin(), names.end(), name) == names.end()) refuse_unknown(child, name, names);
+      check_object(child, join_path(schema, name));
+    }
+  }
+  if (children.contains(schema + "[]") && key.is(JsonNode::Kind::kList))
+    for (std::size_t i = 0; i < key.size(); ++i) check_object(key[i], schema + "[]");
+}
+
+bool holds_default(const Key& key, std::string_view default_json) {
+  if (default_json.empty()) return !key.present();
+  if (!key.present() || key.got() == default_json) return true;
+  const bool number = default_json.front() >= '0' && default_json.front() <= '9';
+  return number && key.whole() == exact_integer(default_json);
+}
+
+void check_later(const Key& key, std::string_view path, const LaterKey& later) {
+  const std::size_t list = path.find("[].");
+  if (list != std::string_view::npos) {
+    const Key entries = key.at(path.substr(0, list));
+    if (!entries.is(JsonNode::Kind::kList)) return;
+    for (std::size_t i = 0; i < entries.size(); ++i) check_later(entries[i], path.substr(list + 3), later);
+    return;
+  }
+  const Key at = key.at(path);
+  if (holds_default(at, later.default_json)) return;
+  if (later.default_json.empty()) at.reject("this key to be absent (this build does not honour it yet)");
+  at.reject(text("{} (this build does not honour other values yet)", later.default_json));
+}
+
+}  // namespace
+
+void require_known_keys(const Document& document) { check_object(Key(document), ""); }
+
+void require_later_keys_at_default(const Document& document) {
+  for (const LaterKey& later : later_keys()) check_later(Key(document), later.path, later);
+}
+
+}  // namespace muonbench

@@ -1,0 +1,172 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/config/key_table.h"
+
+#include <limits>
+
+namespace muonbench {
+namespace {
+
+constexpr double kFp32Max = std::numeric_limits<float>::max();
+constexpr double kFp32Tiny = std::numeric_limits<float>::min();
+constexpr std::uint64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
+constexpr std::uint64_t kMostRanks = 1U << 20U;
+constexpr std::uint64_t kMostSteps = 1'000'000'000;
+
+Rule integer(std::int64_t min, std::uint64_t max) { return IntegerRule{min, max}; }
+Rule size() { return integer(1, kInt64Max); }
+Rule ranks() { return integer(1, kMostRanks); }
+Rule fraction() { return NumberRule{0, 1, Interval::kOpenAbove}; }
+Rule non_negative() { return NumberRule{0, kFp32Max}; }
+Rule any_number() { return NumberRule{-kFp32Max, kFp32Max}; }
+
+template <class T>
+Field own(T&) {
+  return std::monostate{};
+}
+
+using C = RunConfig;
+
+std::vector<KeyRow<C>> model_keys() {
+  return {
+      {"schema_version", integer(1, 1), [](C& c) -> Field { return &c.schema_version; }},
+      {"name", TextRule{}, [](C& c) -> Field { return &c.name; }, Presence::kOptional, "file name"},
+      {"model.transformer", OwnRule{"object", "an object"}, own<C>, Presence::kOptional, "-"},
+      {"model.params", OwnRule{"array", "a non-empty array of parameters"}, own<C>, Presence::kOptional, "-"},
+      {"parallelism.tp", ranks(), [](C& c) -> Field { return &c.parallelism.tp; }},
+      {"parallelism.gtp_remat", ranks(), [](C& c) -> Field { return &c.parallelism.gtp_remat; }},
+      {"parallelism.pad_for_alignment", integer(0, 1U << 20U),
+       [](C& c) -> Field { return &c.parallelism.pad_for_alignment; }},
+      {"modes", OwnRule{"array", "a non-empty array of modes"}, own<C>, Presence::kOptional,
+       R"(["layer_sharded", "duplicated", "adam_dim0"])"},
+  };
+}
+
+std::vector<KeyRow<C>> muon_keys() {
+  return {
+      {"muon.lr", non_negative(), [](C& c) -> Field { return &c.muon.lr; }},
+      {"muon.momentum", fraction(), [](C& c) -> Field { return &c.muon.momentum; }},
+      {"muon.nesterov", FlagRule{}, [](C& c) -> Field { return &c.muon.nesterov; }},
+      {"muon.weight_decay", non_negative(), [](C& c) -> Field { return &c.muon.weight_decay; }},
+      {"muon.weight_decay_method", words(kWeightDecayMethodNames),
+       [](C& c) -> Field { return word_field(c.muon.weight_decay_method, kWeightDecayMethodNames); }},
+      {"muon.coefficient_type", TextRule{}, [](C& c) -> Field { return &c.muon.coefficient_type; }},
+      {"muon.custom_coefficients", OwnRule{"array", "an array of [a, b, c] triples of finite numbers"},
+       own<C>, Presence::kOptional, "[]"},
+      {"muon.num_ns_steps", integer(1, 100), [](C& c) -> Field { return &c.muon.num_ns_steps; }},
+      {"muon.scale_mode", words(kScaleModeNames),
+       [](C& c) -> Field { return word_field(c.muon.scale_mode, kScaleModeNames); }},
+      {"muon.extra_scale_factor", non_negative(), [](C& c) -> Field { return &c.muon.extra_scale_factor; }},
+      {"muon.fp32_matmul_prec", words(kMatmulPrecisionNames, {"high"}),
+       [](C& c) -> Field { return word_field(c.muon.fp32_matmul_prec, kMatmulPrecisionNames); }},
+      {"muon.ns_algorithm", words(kNsAlgorithmNames, {"gram", "auto"}),
+       [](C& c) -> Field { return word_field(c.muon.ns_algorithm, kNsAlgorithmNames); }},
+      {"muon.ns_batch_size", integer(1, 1U << 20U), [](C& c) -> Field { return &c.muon.ns_batch_size; }},
+      {"muon.home_policy", words(kHomePolicyNames),
+       [](C& c) -> Field { return word_field(c.muon.home_policy, kHomePolicyNames); }},
+      {"muon.homes", OwnRule{"object", "an object of \"name\": [g, t], two integers in 0..1048575"}, own<C>,
+       Presence::kOptional, "{}"},
+      {"muon.concurrent_groups", FlagRule{}, [](C& c) -> Field { return &c.muon.concurrent_groups; }},
+  };
+}
+
+std::vector<KeyRow<C>> adam_and_gradient_keys() {
+  return {
+      {"adam.lr", non_negative(), [](C& c) -> Field { return &c.adam.lr; }},
+      {"adam.beta1", fraction(), [](C& c) -> Field { return &c.adam.beta1; }},
+      {"adam.beta2", fraction(), [](C& c) -> Field { return &c.adam.beta2; }},
+      {"adam.eps", NumberRule{kFp32Tiny, kFp32Max}, [](C& c) -> Field { return &c.adam.eps; }},
+      {"adam.weight_decay", non_negative(), [](C& c) -> Field { return &c.adam.weight_decay; }},
+      {"adam.decoupled_weight_decay", FlagRule{},
+       [](C& c) -> Field { return &c.adam.decoupled_weight_decay; }},
+      {"gradients.fill", words(kGlobalFillNames),
+       [](C& c) -> Field { return word_field(c.gradients.fill, kGlobalFillNames); }},
+      {"gradients.seed", integer(0, std::numeric_limits<std::uint64_t>::max()),
+       [](C& c) -> Field { return &c.gradients.seed; }},
+      {"gradients.scale", any_number(), [](C& c) -> Field { return &c.gradients.scale; }},
+      {"gradients.inject", OwnRule{"array", "an array of {param, step, row, column, value}"}, own<C>,
+       Presence::kOptional, "[]"},
+  };
+}
+
+std::vector<KeyRow<C>> run_section_keys() {
+  return {
+      {"run.backend", words(kBackendNames),
+       [](C& c) -> Field { return word_field(c.run.backend, kBackendNames); }},
+      {"run.transport", words(kTransportNames),
+       [](C& c) -> Field { return word_field(c.run.transport, kTransportNames); }, Presence::kOptional,
+       "mpi on cpu, nccl on cuda"},
+      {"run.param_dtype", words(kDTypeNames),
+       [](C& c) -> Field { return word_field(c.run.param_dtype, kDTypeNames); }},
+      {"run.warmup_steps", integer(0, kMostSteps), [](C& c) -> Field { return &c.run.warmup_steps; }},
+      {"run.steps", integer(1, kMostSteps), [](C& c) -> Field { return &c.run.steps; }},
+      {"run.timing", words(kTimingNames),
+       [](C& c) -> Field { return word_field(c.run.timing, kTimingNames); }},
+      {"run.verify", FlagRule{}, [](C& c) -> Field { return &c.run.verify; }},
+      {"run.timeout_seconds", NumberRule{0, 1e9, Interval::kOpenBelow, Precision::kDouble},
+       [](C& c) -> Field { return &c.run.timeout_seconds; }},
+  };
+}
+
+}  // namespace
+
+const std::vector<KeyRow<RunConfig>>& run_keys() {
+  static const std::vector<KeyRow<RunConfig>> rows = [] {
+    std::vector<KeyRow<RunConfig>> all = model_keys();
+    for (const auto& section : {muon_keys(), adam_and_gradient_keys(), run_section_keys()})
+      all.insert(all.end(), section.begin(), section.end());
+    return all;
+  }();
+  return rows;
+}
+
+const std::vector<KeyRow<TransformerConfig>>& transformer_keys() {
+  using T = TransformerConfig;
+  static const std::vector<KeyRow<T>> rows = {
+      {"hidden", size(), [](T& t) -> Field { return &t.hidden; }, Presence::kRequired},
+      {"layers", integer(1, 100'000), [](T& t) -> Field { return &t.layers; }, Presence::kRequired},
+      {"heads", size(), [](T& t) -> Field { return &t.heads; }, Presence::kRequired},
+      {"kv_heads", size(), [](T& t) -> Field { return &t.kv_heads; }, Presence::kOptional, "heads"},
+      {"head_dim", size(), [](T& t) -> Field { return &t.head_dim; }, Presence::kOptional, "hidden / heads"},
+      {"ffn_hidden", size(), [](T& t) -> Field { return &t.ffn_hidden; }, Presence::kRequired},
+      {"vocab", size(), [](T& t) -> Field { return &t.vocab; }, Presence::kRequired},
+      {"tied_embeddings", FlagRule{}, [](T& t) -> Field { return &t.tied_embeddings; }},
+      {"fused_qkv", FlagRule{}, [](T& t) -> Field { return &t.fused_qkv; }},
+      {"fused_gate_up", FlagRule{}, [](T& t) -> Field { return &t.fused_gate_up; }},
+  };
+  return rows;
+}
+
+const std::vector<KeyRow<ParamConfig>>& param_keys() {
+  using P = ParamConfig;
+  static const std::vector<KeyRow<P>> rows = {
+      {"name", TextRule{}, [](P& p) -> Field { return &p.name; }, Presence::kRequired},
+      {"shape", OwnRule{"array", "one or two integers in 1..9223372036854775807"}, own<P>,
+       Presence::kRequired},
+      {"optimizer", WordRule{{"muon", "adam"}, {}}, [](P& p) -> Field { return &p.optimizer; }},
+      {"tp_dim", OwnRule{"int or null", "0, 1 or null"}, own<P>, Presence::kOptional, "null"},
+      {"gtp_remat", FlagRule{}, [](P& p) -> Field { return &p.gtp_remat; }},
+      {"repeat", integer(1, 1'000'000), [](P& p) -> Field { return &p.repeat; }},
+      {"gradient", WordRule{{"random", "ones", "zeros", "none"}, {}},
+       [](P& p) -> Field { return &p.gradient; }, Presence::kOptional, "as gradients.fill"},
+      {"gradient_scale", any_number(), [](P& p) -> Field { return &p.gradient_scale; }},
+      {"qkv_split", OwnRule{"array", "positive integers whose sum divides dim 0 of a 2-D shape"}, own<P>,
+       Presence::kOptional, "[]"},
+  };
+  return rows;
+}
+
+const std::vector<KeyRow<InjectConfig>>& inject_keys() {
+  using I = InjectConfig;
+  static const std::vector<KeyRow<I>> rows = {
+      {"param", TextRule{}, [](I& i) -> Field { return &i.param; }, Presence::kRequired},
+      {"step", integer(0, 2 * kMostSteps), [](I& i) -> Field { return &i.step; }},
+      {"row", integer(0, kInt64Max), [](I& i) -> Field { return &i.row; }},
+      {"column", integer(0, kInt64Max), [](I& i) -> Field { return &i.column; }},
+      {"value", WordRule{{"nan", "inf", "-inf"}, {}}, [](I& i) -> Field { return &i.value; },
+       Presence::kRequired},
+  };
+  return rows;
+}
+
+}  // namespace muonbench

@@ -1,0 +1,89 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/base/text.h"
+#include "src/config/key_table.h"
+
+namespace muonbench {
+namespace {
+
+struct CurrentValue {
+  std::string operator()(std::monostate) const { return "-"; }
+  std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
+  template <class T>
+  std::string operator()(const T* value) const {
+    return text("{}", *value);
+  }
+  std::string operator()(const WordField& field) const { return field.current; }
+};
+
+template <class T>
+std::vector<KeyInfo> infos(const std::string& prefix, const std::vector<KeyRow<T>>& rows) {
+  T initial;
+  std::vector<KeyInfo> all;
+  for (const KeyRow<T>& row : rows) {
+    std::string value = row.presence == Presence::kRequired ? "required" : std::string(row.default_text);
+    if (value.empty()) value = std::visit(CurrentValue{}, row.field(initial));
+    all.push_back({prefix + std::string(row.path), type_of(row.rule), expected_by(row.rule), value, false});
+  }
+  return all;
+}
+
+std::vector<KeyInfo> make_config_keys() {
+  std::vector<KeyInfo> all = infos("", run_keys());
+  for (const auto& part :
+       {infos("model.transformer.", transformer_keys()), infos("model.params[].", param_keys()),
+        infos("gradients.inject[].", inject_keys())})
+    all.insert(all.end(), part.begin(), part.end());
+  for (const LaterKey& key : later_keys()) {
+    const std::string value = key.default_json.empty() ? "-" : std::string(key.default_json);
+    all.push_back({std::string(key.path), std::string(key.type),
+                   key.default_json.empty() ? "its absence" : value, value, true});
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<LaterKey>& later_keys() {
+  static const std::vector<LaterKey> rows = {
+      {"model.preset", "", "string"},
+      {"model.safetensors", "", "string"},
+      {"model.layers", "", "int"},
+      {"model.transformer.moe", "", "object"},
+      {"model.transformer.mla", "", "object"},
+      {"model.params[].expert", "false", "bool"},
+      {"model.params[].stage", "0", "int"},
+      {"model.params[].group", "null", "string or null"},
+      {"parallelism.dp", "1", "int"},
+      {"parallelism.pp", "1", "int"},
+      {"parallelism.ep", "1", "int"},
+      {"parallelism.expert_tp", "1", "int"},
+      {"parallelism.expert_gtp_remat", "1", "int"},
+      {"muon.split_qkv", "false", "bool"},
+      {"muon.exchange", "\"two_stage\"", "string"},
+      {"muon.return_dtype", "\"fp32\"", "string"},
+      {"muon.exchange_chunks", "1", "int"},
+      {"muon.gtp_only_homes", "\"column\"", "string"},
+      {"muon.split_oversized", "false", "bool"},
+      {"muon.groups", "{}", "object"},
+      {"adam.moment_dtype", "\"fp32\"", "string"},
+      {"layer_wise.policy", "\"ping_pong\"", "string"},
+      {"layer_wise.adam", "\"layer_wise\"", "string"},
+      {"require", "{}", "object"},
+  };
+  return rows;
+}
+
+const std::vector<KeyInfo>& config_keys() {
+  static const std::vector<KeyInfo> keys = make_config_keys();
+  return keys;
+}
+
+const std::vector<std::string>& contract_modes() {
+  static const std::vector<std::string> modes = {"layer_sharded",   "duplicated", "distributed",
+                                                 "blockwise",       "auto",       "adam_dim0",
+                                                 "adam_replicated", "layer_wise"};
+  return modes;
+}
+
+}  // namespace muonbench

@@ -1,0 +1,112 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/config/read_config.h"
+
+#include <algorithm>
+
+#include "src/base/text.h"
+#include "src/config/check_keys.h"
+#include "src/config/key_table.h"
+#include "src/config/overrides.h"
+#include "src/config/read_parts.h"
+#include "src/config/resolved_json.h"
+#include "src/ns/coefficients.h"
+
+namespace muonbench {
+namespace {
+
+std::string file_name_of(const std::string& source) {
+  std::string name = source.substr(source.find_last_of('/') + 1);
+  if (name.ends_with(".json")) name.resize(name.size() - std::string(".json").size());
+  return name.empty() ? source : name;
+}
+
+/// `message` is "key: why", as resolve_schedule words it; the key stands in section muon.
+[[noreturn]] void refuse_schedule(const Key& top, const std::string& message) {
+  const std::size_t colon = message.find(": ");
+  const std::string name = message.starts_with("num_ns_steps") ? "num_ns_steps" : "coefficient_type";
+  (top / "muon" / name).refuse(colon == std::string::npos ? message : message.substr(colon + 2));
+}
+
+void check_coefficients(const Key& top, const MuonConfig& muon) {
+  const Key custom = top.at("muon.custom_coefficients");
+  const bool wants_custom = muon.coefficient_type == "custom";
+  if (wants_custom && muon.custom_coefficients.empty())
+    custom.reject("at least one [a, b, c], as muon.coefficient_type is custom");
+  if (!wants_custom && !muon.custom_coefficients.empty())
+    custom.reject(text("none, as muon.coefficient_type is {} and not custom", muon.coefficient_type));
+  try {
+    static_cast<void>(resolve_schedule(muon.coefficient_type, muon.num_ns_steps, muon.custom_coefficients));
+  } catch (const ConfigError& error) {
+    refuse_schedule(top, error.what());
+  }
+}
+
+void check_homes(const Key& top, const MuonConfig& muon) {
+  if (muon.home_policy != HomePolicy::kExplicit && !muon.homes.empty())
+    top.at("muon.homes")
+        .reject(text("{{}}, as muon.home_policy is {} and not explicit",
+                     name_in(kHomePolicyNames, muon.home_policy)));
+}
+
+void check_world(const Key& top, const ParallelismConfig& parallelism) {
+  constexpr std::int64_t kMostRanks = 1 << 20;
+  const std::int64_t world = static_cast<std::int64_t>(parallelism.tp) * parallelism.gtp_remat;
+  if (world > kMostRanks)
+    (top / "parallelism").reject(text("tp * gtp_remat of at most {}", kMostRanks), text("{}", world));
+}
+
+void check_injections(const Key& top, const RunConfig& config) {
+  const std::int64_t steps = static_cast<std::int64_t>(config.run.warmup_steps) + config.run.steps;
+  const Key list = top.at("gradients.inject");
+  for (std::size_t i = 0; i < config.gradients.inject.size(); ++i)
+    if (config.gradients.inject[i].step >= steps)
+      (list[i] / "step")
+          .reject(text("a step in 0..{} (run.warmup_steps + run.steps are {})", steps - 1, steps));
+}
+
+RunSettings with_backend_checked(const Key& top, RunSettings run, const ConfigVocabulary& vocabulary) {
+  const std::string backend(name_in(kBackendNames, run.backend));
+  if (std::find(vocabulary.backends.begin(), vocabulary.backends.end(), backend) == vocabulary.backends.end())
+    top.at("run.backend")
+        .reject(
+            text("{} (this build has no {} backend; bazel build --config={} //:muonbench makes one that has)",
+                 join(vocabulary.backends, " or "), backend, backend),
+            text("\"{}\"", backend));
+  const Key transport = top.at("run.transport");
+  if (!transport.present())
+    run.transport = run.backend == Backend::kCuda ? Transport::kNccl : Transport::kMpi;
+  if (run.transport == Transport::kNccl && run.backend == Backend::kCpu)
+    transport.reject("mpi, as run.backend is cpu and nccl moves device memory alone");
+  return run;
+}
+
+}  // namespace
+
+RunConfig read_config(std::string_view json, const std::string& source,
+                      const std::vector<std::string>& overrides, const ConfigVocabulary& vocabulary) {
+  JsonNode root = parse_json(json, {source, "", 0, Comments::kAllowed, expected_at_path});
+  if (root.kind != JsonNode::Kind::kObject)
+    throw ConfigError(text("{}: expected an object at the top level, got {}", source, render(root)));
+  const Document document = with_overrides(std::move(root), source, overrides);
+  require_known_keys(document);
+  require_later_keys_at_default(document);
+
+  const Key top(document);
+  RunConfig config = read_rows(run_keys(), top);
+  if (config.name.empty()) config.name = file_name_of(source);
+  config.model = read_model(top, config.gradients.fill);
+  config.modes = read_modes(top, vocabulary);
+  config.muon.custom_coefficients = read_custom_coefficients(top);
+  config.muon.homes = read_homes(top);
+  config.gradients.inject = read_injections(top);
+  config.run = with_backend_checked(top, config.run, vocabulary);
+  check_coefficients(top, config.muon);
+  check_homes(top, config.muon);
+  check_world(top, config.parallelism);
+  check_injections(top, config);
+  config.resolved_json = resolved_json(config);
+  return config;
+}
+
+}  // namespace muonbench

@@ -1,0 +1,103 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/exec/bind.h"
+
+#include "src/base/check.h"
+
+namespace muonbench {
+namespace {
+
+/// Turns each kind of work into the seam's form of it.
+class Binder {
+ public:
+  Binder(const StepProgram& program, const Addresses& addresses, Device& device, Comm* comm)
+      : program_(program), addresses_(addresses), device_(device), comm_(comm) {}
+
+  Prepared operator()(const MomentumOp& op) const {
+    BoundMomentum bound{op.rule, {}};
+    for (const MomentumItem& item : op.items)
+      bound.items.push_back({floats(item.gradient), floats(item.master), floats(item.momentum), floats(item.ns_input),
+                             item.ns_input.size.value()});
+    return device_.prepare(std::move(bound));
+  }
+  Prepared operator()(const CopyOp& op) const {
+    BoundCopy bound;
+    for (const Tile& tile : op.tiles)
+      bound.tiles.push_back({at(tile.src, tile.src_offset), program_[tile.src].dtype, tile.src_stride,
+                             at(tile.dst, tile.dst_offset), program_[tile.dst].dtype, tile.dst_stride, tile.shape});
+    return device_.prepare(std::move(bound));
+  }
+  Prepared operator()(const ZeroFillOp& op) const {
+    BoundZeroFill bound;
+    for (const Region& region : op.regions)
+      bound.regions.emplace_back(at(region.buffer, region.offset), bytes_of(region.size, program_[region.buffer].dtype));
+    return device_.prepare(std::move(bound));
+  }
+  Prepared operator()(const AllToAllOp& op) const {
+    return comm().prepare(
+        BoundAllToAll{program_[op.send].dtype, segments(op.send, op.sends), segments(op.receive, op.receives)});
+  }
+  Prepared operator()(const AllGatherOp& op) const {
+    const BoundSegment send{at(op.send.buffer, op.send.offset), op.send.size.value()};
+    return comm().prepare(BoundAllGather{program_[op.receive].dtype, send, segments(op.receive, op.receives)});
+  }
+  Prepared operator()(const NewtonSchulzOp& op) const {
+    BoundNewtonSchulz bound{op.matrix, {}, at(op.scratch.buffer, op.scratch.offset), program_.ns};
+    for (const NewtonSchulzItem& item : op.items) bound.items.emplace_back(floats(item.in), floats(item.out));
+    return device_.prepare(std::move(bound));
+  }
+  Prepared operator()(const UpdateOp& op) const {
+    BoundUpdate bound{op.lr, {}};
+    for (const UpdateItem& item : op.items)
+      bound.items.push_back({floats(item.update), floats(item.master), weight(item.weight), item.master.size.value()});
+    return device_.prepare(std::move(bound));
+  }
+  Prepared operator()(const AdamOp& op) const {
+    BoundAdam bound{op.rule, {}};
+    for (const AdamItem& item : op.items)
+      bound.items.push_back({floats(item.gradient), floats(item.master), floats(item.exp_avg), floats(item.exp_avg_sq),
+                             weight(item.weight), item.master.size.value()});
+    return device_.prepare(std::move(bound));
+  }
+
+ private:
+  [[nodiscard]] void* at(BufferId buffer, Elements offset) const {
+    return address_of(program_, addresses_, buffer, offset);
+  }
+  [[nodiscard]] float* floats(const Region& region) const {
+    MUONBENCH_CHECK(program_[region.buffer].dtype == DType::kFp32, "{} is not fp32", program_[region.buffer].name);
+    return static_cast<float*>(at(region.buffer, region.offset));
+  }
+  [[nodiscard]] void* weight(const std::optional<Region>& region) const {
+    return region ? at(region->buffer, region->offset) : nullptr;
+  }
+  [[nodiscard]] std::vector<BoundSegment> segments(BufferId buffer, const std::vector<Segment>& all) const {
+    std::vector<BoundSegment> bound;
+    for (const Segment& segment : all) bound.push_back({at(buffer, segment.offset), segment.size.value()});
+    return bound;
+  }
+  [[nodiscard]] Comm& comm() const {
+    MUONBENCH_CHECK(comm_ != nullptr, "a collective without a communicator");
+    return *comm_;
+  }
+
+  const StepProgram& program_;
+  const Addresses& addresses_;
+  Device& device_;
+  Comm* comm_;
+};
+
+}  // namespace
+
+void* address_of(const StepProgram& program, const Addresses& addresses, BufferId buffer, Elements offset) {
+  // A buffer that no op touches has no memory; an empty region of it has no address.
+  void* base = addresses[static_cast<std::size_t>(buffer.index)];
+  if (base == nullptr) return nullptr;
+  return static_cast<std::byte*>(base) + bytes_of(offset, program[buffer].dtype).value();
+}
+
+Prepared prepare_op(const StepProgram& program, const Op& op, const Addresses& addresses, Device& device, Comm* comm) {
+  return std::visit(Binder(program, addresses, device, comm), op.work);
+}
+
+}  // namespace muonbench

@@ -1,0 +1,66 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <cstdlib>
+
+#include "src/backend/mpi/mpi_control_plane.h"
+#include "src/backend/mpi/mpi_runtime.h"
+#include "src/base/error.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cli/agree.h"
+#include "src/cli/arguments.h"
+#include "src/cli/commands.h"
+
+namespace muonbench {
+namespace {
+
+/// A launcher that set none of these starts one process alone.
+int launched_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  return 0;
+}
+
+int end_before_mpi(const ParsedArguments& parsed) {
+  if (launched_rank() == 0) {
+    if (parsed.ends == ExitCode::kDone) print_result(parsed.text);
+    else log_error(parsed.text);
+  }
+  return static_cast<int>(*parsed.ends);
+}
+
+int run_process(int argc, char** argv) {
+  init_log(text("rank {}", launched_rank()), LogLevel::kInfo);
+  const ParsedArguments parsed = parse_arguments(argc, argv);
+  if (parsed.ends) return end_before_mpi(parsed);
+
+  const MpiRuntime runtime(&argc, &argv);
+  MpiControlPlane control(runtime);
+  // Whatever fails on one rank ends the job: its peers may be inside a collective that it will never join.
+  try {
+    switch (parsed.arguments.command) {
+      case Command::kRun: return static_cast<int>(run_command(parsed.arguments, runtime, control));
+      case Command::kGolden: return static_cast<int>(golden_command(parsed.arguments, runtime, control));
+    }
+  } catch (const Error& error) {
+    log_error(text("rank {} on {}: {}", runtime.rank().value(), runtime.host(), error.what()));
+    runtime.abort(error.code());
+  } catch (const std::exception& error) {
+    log_error(text("rank {} on {}: {}", runtime.rank().value(), runtime.host(), error.what()));
+    runtime.abort(ExitCode::kRuntime);
+  }
+  return static_cast<int>(ExitCode::kRuntime);
+}
+
+}  // namespace
+}  // namespace muonbench
+
+int main(int argc, char** argv) {
+  try {
+    return muonbench::run_process(argc, argv);
+  } catch (...) {
+    std::fputs("muonbench: failed before MPI was up\n", stderr);
+    return static_cast<int>(muonbench::ExitCode::kRuntime);
+  }
+}

@@ -1,0 +1,34 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/config/run_config.h"
+#include "src/model/parameter.h"
+#include "src/model/values.h"
+
+namespace muonbench {
+
+/// The model's ordered parameter list. Throws ConfigError naming the key: a name twice (both positions), Muon
+/// on a 1-D parameter, tp_dim 1 on a 1-D parameter, elements or bytes beyond a signed 64-bit number.
+///
+/// A dense transformer of `layers` blocks, in order, out x in:
+///   embedding                       (vocab, hidden)             adam, tp_dim 0
+///   layers.L.attention.q            (heads*head_dim, hidden)    muon, tp_dim 0   } or, with fused_qkv, one
+///   layers.L.attention.k, .v        (kv_heads*head_dim, hidden) muon, tp_dim 0   } layers.L.attention.qkv
+///   with qkv_split layers.L.attention.o            (hidden, heads*head_dim)    muon, tp_dim 1
+///   layers.L.mlp.gate, .up          (ffn_hidden, hidden)        muon, tp_dim 0     or one .gate_up with
+///   fused_gate_up layers.L.mlp.down               (hidden, ffn_hidden)        muon, tp_dim 1 layers.L.norms
+///   (2*hidden) 1-D              adam, replicated final_norm                      (hidden) 1-D adam,
+///   replicated output                          (vocab, hidden)             adam, tp_dim 0, absent if
+///   tied_embeddings
+/// All 2-D weights are gtp_remat-tagged.
+[[nodiscard]] ParamSet build_params(const ModelConfig& model, const GradientsConfig& gradients);
+
+/// gradients.inject against the model: unknown parameter (nearest name), row or column outside its shape.
+[[nodiscard]] std::vector<GradientInjection> resolve_injections(const GradientsConfig& gradients,
+                                                                const ParamSet& params);
+
+}  // namespace muonbench

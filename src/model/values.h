@@ -1,0 +1,48 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "src/model/parameter.h"
+
+namespace muonbench {
+
+/// Values are functions of (seed, step, parameter, row, column) alone, so that any rank makes its own shard
+/// and nobody broadcasts. All arithmetic is integer or IEEE double with + - * / sqrt, uncontracted: equal
+/// bits on every machine.
+
+/// Standard normal from 64 random bits: the quantile of u = (k + 1/2) / 2^53, k the upper 53 bits, by AS
+/// 241's PPND7 (M. Wichura 1988), relative error below 2e-7. Symmetric: ~bits gives the negative; |value|
+/// <= 8.3.
+[[nodiscard]] double standard_normal(std::uint64_t bits);
+
+/// Initial weight: normal(0, 0.02).
+[[nodiscard]] float weight_value(std::uint64_t seed, const Parameter& param, std::int64_t row,
+                                 std::int64_t col);
+
+/// gradients.inject: one element that is overwritten with a bad value at one step.
+struct GradientInjection {
+  ParamIndex param;
+  std::int64_t step = 0;  ///< counts from 0 over warm-up and timed steps
+  std::int64_t row = 0;
+  std::int64_t col = 0;
+  float value = std::numeric_limits<float>::quiet_NaN();
+};
+
+/// Gradient of one element: its parameter's fill (random = normal(0, 1)) times gradient_scale.
+[[nodiscard]] float gradient_value(std::uint64_t seed, std::int64_t step, const Parameter& param,
+                                   std::int64_t row, std::int64_t col);
+
+/// A stretch of one row: out[i] is the element at column cols.begin + i. Equal to the functions above, bit
+/// for bit, and several times faster, as what an element shares with its row is computed once. out.size() ==
+/// cols.count.
+void fill_weights(std::uint64_t seed, const Parameter& param, std::int64_t row, Range cols,
+                  std::span<float> out);
+void fill_gradients(std::uint64_t seed, std::int64_t step, const Parameter& param, std::int64_t row,
+                    Range cols, std::span<float> out);
+
+}  // namespace muonbench

@@ -1,0 +1,48 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/base/shape.h"
+
+namespace muonbench {
+
+/// Arithmetic of the NS products. highest: fp32. high: TF32 tensor cores, X kept fp32 (CUDA only).
+/// medium: bf16 operands and results, fp32 accumulation and epilogue.
+enum class MatmulPrecision { kHighest, kHigh, kMedium };
+
+/// How the symmetric products of an NS step are computed. gemm: as full products. syrk: one triangle, mirrored.
+/// gram: iterate on the Gram matrix. auto: the cheapest for the shape.
+enum class NsAlgorithm { kGemm, kSyrk, kGram, kAuto };
+
+/// Factor on the orthogonalised matrix, from the true full (rows r, cols q):
+/// spectral sqrt(max(r, q)); shape_scaling sqrt(max(1, r/q)); unit_rms_norm sqrt(r/q).
+enum class ScaleMode { kSpectral, kUnitRmsNorm, kShapeScaling };
+
+/// One NS step: A = X X^T, B = b A + c A A, X <- a X + B X.
+struct NsCoefficients {
+  double a = 0.0;
+  double b = 0.0;
+  double c = 0.0;
+  friend bool operator==(const NsCoefficients&, const NsCoefficients&) = default;
+};
+
+/// Everything that decides the bits of one orthogonalisation; the same for every matrix of a run.
+struct NsOptions {
+  std::vector<NsCoefficients> steps;  ///< the resolved schedule, one entry per NS step
+  MatmulPrecision precision = MatmulPrecision::kMedium;
+  NsAlgorithm algorithm = NsAlgorithm::kGemm;
+  ScaleMode scale_mode = ScaleMode::kSpectral;
+  double extra_scale_factor = 1.0;
+};
+
+/// `batch` matrices of one shape, orthogonalised by one kernel.
+struct NsShape {
+  Shape matrix;
+  int batch = 1;
+  friend auto operator<=>(const NsShape&, const NsShape&) = default;
+};
+
+}  // namespace muonbench

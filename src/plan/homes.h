@@ -1,0 +1,50 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/shard/shard_spec.h"
+#include "src/topology/rank_grid.h"
+
+namespace muonbench {
+
+/// Where the full matrix of one parameter meets NS. `t` is empty for a GTP_remat-only weight under T > 1: every TP peer
+/// of column g runs the same NS.
+struct Home {
+  GtpRank g;
+  std::optional<TpRank> t;
+  friend auto operator<=>(const Home&, const Home&) = default;
+
+  /// True if a rank at `place` runs NS on this parameter.
+  [[nodiscard]] bool is_at(DomainPlace place) const { return g == place.g && (!t || *t == place.t); }
+};
+
+/// One entry of a domain's list: the grad-bearing Muon parameters of one param group in model order.
+struct HomeCandidate {
+  std::string name;
+  ParamShardSpec spec;
+};
+
+/// Homes by longest processing time: candidates sorted by NS cost, descending and stable, each to the bin (g, t) with the
+/// least accumulated cost, ties to the lowest bin g * T + t. A GTP_remat-only weight under T > 1 adds its cost to all T bins
+/// of a column; it takes the column whose fullest bin is least loaded, lowest g on ties. Replicated candidates get none.
+[[nodiscard]] std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain);
+
+/// Home (i mod G, 0), i = index in the list, replicated candidates counted too.
+[[nodiscard]] std::vector<std::optional<Home>> round_robin_homes(const std::vector<HomeCandidate>& candidates,
+                                                                 DomainShape domain);
+
+/// Homes as given by name, (g, t) range-checked (ConfigError naming parameter, got and range); candidates absent from
+/// `homes` go round robin, and their names are returned for one warning.
+struct ExplicitHomes {
+  std::vector<std::optional<Home>> homes;
+  std::vector<std::string> absent;
+};
+[[nodiscard]] ExplicitHomes explicit_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain,
+                                           const std::map<std::string, std::pair<int, int>>& homes);
+
+}  // namespace muonbench

@@ -1,0 +1,59 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "src/base/strong.h"
+
+namespace muonbench {
+
+/// A contiguous piece of a buffer that goes to, or comes from, one peer. Offset and size in elements.
+struct Segment {
+  Elements offset;
+  Elements size;
+  friend auto operator<=>(const Segment&, const Segment&) = default;
+};
+
+/// One matrix in an exchange: the group rank it is at home on, and the size of every rank's shard of it (all equal).
+struct ExchangeItem {
+  GroupRank home;
+  Elements shard;
+};
+
+/// Layout of one all_to_all over one axis, seen from one rank, for both directions.
+///
+/// The shard side is this rank's shard of every item, ordered by home, then by list index: what forward sends and
+/// reverse receives. The home side is, per peer, that peer's shard of each item homed here, by list index: what forward
+/// receives and reverse sends. Every pair of ranks agrees on sizes because all build it from the same list.
+///
+///   three items homed on {1, 0, 1}, two ranks:      shard side of both:  [ item 1 | item 0  item 2 ]
+///   home side of rank 1:  [ 0's item 0, 0's item 2 | 1's item 0, 1's item 2 ]
+class ShardExchange {
+ public:
+  ShardExchange(std::vector<ExchangeItem> items, int group_size, GroupRank me);
+
+  [[nodiscard]] bool empty() const { return items_.empty(); }
+  [[nodiscard]] Elements shard_side_size() const { return shard_side_size_; }
+  [[nodiscard]] Elements home_side_size() const { return home_side_size_; }
+  /// One segment per peer, empty ones included, in peer order.
+  [[nodiscard]] const std::vector<Segment>& shard_side() const { return shard_side_; }
+  [[nodiscard]] const std::vector<Segment>& home_side() const { return home_side_; }
+  /// Items homed on this rank, ascending.
+  [[nodiscard]] const std::vector<int>& homed_here() const { return homed_here_; }
+  /// Where this rank's shard of an item lies on the shard side.
+  [[nodiscard]] Segment shard_of(int item) const;
+  /// Where `peer`'s shard of an item homed here lies on the home side.
+  [[nodiscard]] Segment piece_of(int item, GroupRank peer) const;
+
+ private:
+  std::vector<ExchangeItem> items_;
+  std::vector<Elements> shard_offset_;  // per item, on the shard side
+  std::vector<Elements> home_offset_;   // per item, within one peer's block of the home side
+  std::vector<int> homed_here_;
+  std::vector<Segment> shard_side_, home_side_;
+  Elements shard_side_size_, home_side_size_;
+};
+
+}  // namespace muonbench

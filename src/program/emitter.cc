@@ -1,0 +1,190 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/program/emitter.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "src/ns/schedule.h"
+
+namespace muonbench {
+namespace {
+
+Range all_rows(const ParamShardSpec& spec) { return Range{0, spec.shard_shape().rows}; }
+
+/// Rows of a region whose first row is row 0 of the shard.
+Region rows_of(Region shard, Range rows, std::int64_t cols) {
+  return Emitter::part(shard, Elements(rows.begin * cols), Elements(rows.count * cols));
+}
+
+MemoryUse use_of(StateKind kind) {
+  switch (kind) {
+    case StateKind::kWeight: return MemoryUse::kWeights;
+    case StateKind::kMaster: return MemoryUse::kMaster;
+    case StateKind::kMomentum: return MemoryUse::kMomentum;
+    case StateKind::kExpAvg:
+    case StateKind::kExpAvgSq: return MemoryUse::kAdam;
+    case StateKind::kGradient: return MemoryUse::kGradient;
+  }
+  return MemoryUse::kWeights;
+}
+
+}  // namespace
+
+std::int64_t Emitter::pad_rows(ParamIndex p) const {
+  return spec(p).extent(place(family_of(inputs_.params[p]))).pad_rows;
+}
+
+StateRows Emitter::kept(ParamIndex p, StatePlacement placement) const {
+  return state_rows(spec(p), placement, family_of(inputs_.params[p]), inputs_.grid, rank_);
+}
+
+Region Emitter::array(ParamIndex p, StateKind kind, Range rows, std::int64_t pads) {
+  const StateSlot slot{p, kind, rows, spec(p).shard_shape().cols, pads};
+  const DType dtype = kind == StateKind::kWeight ? inputs_.param_dtype : DType::kFp32;
+  return builder_.whole(builder_.state(slot, dtype, use_of(kind), name(p)));
+}
+
+Region Emitter::weight(ParamIndex p) { return array(p, StateKind::kWeight, all_rows(spec(p)), pad_rows(p)); }
+Region Emitter::gradient(ParamIndex p) { return array(p, StateKind::kGradient, all_rows(spec(p)), pad_rows(p)); }
+
+Region Emitter::master(ParamIndex p, Range rows, std::int64_t pads) {
+  if (inputs_.param_dtype == DType::kFp32) return rows_of(weight(p), rows, spec(p).shard_shape().cols);
+  return array(p, StateKind::kMaster, rows, pads);
+}
+
+std::optional<Region> Emitter::weight_copy(ParamIndex p, Range rows) {
+  if (inputs_.param_dtype == DType::kFp32) return std::nullopt;
+  return rows_of(weight(p), rows, spec(p).shard_shape().cols);
+}
+
+void Emitter::declare(StatePlacement muon, StatePlacement adam) {
+  for (int i = 0; i < inputs_.params.size(); ++i) {
+    const bool is_muon = inputs_.params[ParamIndex(i)].optimizer == OptimizerKind::kMuon;
+    declare_param(ParamIndex(i), is_muon ? muon : adam);
+  }
+}
+
+void Emitter::declare_param(ParamIndex p, StatePlacement placement) {
+  const StateRows state = kept(p, placement);
+  const bool with_pads = placement == StatePlacement::kWithShard;
+  const std::int64_t pads = with_pads ? pad_rows(p) : 0;
+  const Range true_rows{state.rows.begin, state.rows.count - pads};
+  const std::int64_t cols = spec(p).shard_shape().cols;
+  const Region held = master(p, state.rows, pads);
+  builder_.keep({p, true_rows, cols, part(held, Elements(0), Elements(true_rows.count * cols)), weight(p),
+                 state.counts ? Counted::kHere : Counted::kElsewhere});
+  // Without a gradient nothing is ever accumulated: no moments, as the optimizer makes them at the first gradient.
+  if (!inputs_.params[p].has_gradient()) return;
+  static_cast<void>(gradient(p));
+  if (with_pads) {
+    static_cast<void>(array(p, StateKind::kMomentum, state.rows, pads));
+  } else {
+    static_cast<void>(array(p, StateKind::kExpAvg, state.rows, pads));
+    static_cast<void>(array(p, StateKind::kExpAvgSq, state.rows, pads));
+  }
+}
+
+MomentumItem Emitter::momentum_item(ParamIndex p, Region ns_input) {
+  const Range rows = all_rows(spec(p));
+  return MomentumItem{gradient(p), master(p, rows, pad_rows(p)), array(p, StateKind::kMomentum, rows, pad_rows(p)),
+                      ns_input};
+}
+
+UpdateItem Emitter::update_item(ParamIndex p, Region update) {
+  const Range rows = all_rows(spec(p));
+  return UpdateItem{update, master(p, rows, pad_rows(p)), weight_copy(p, rows)};
+}
+
+void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue) {
+  std::vector<std::pair<Shape, std::vector<NewtonSchulzItem>>> buckets;
+  for (const Matrix& matrix : matrices) {
+    auto bucket = std::find_if(buckets.begin(), buckets.end(), [&](const auto& b) { return b.first == matrix.shape; });
+    if (bucket == buckets.end()) bucket = buckets.insert(buckets.end(), {matrix.shape, {}});
+    bucket->second.push_back({matrix.data, matrix.data});
+  }
+  for (const auto& [shape, items] : buckets) {
+    for (std::size_t begin = 0; begin < items.size(); begin += static_cast<std::size_t>(batch_size)) {
+      const std::size_t end = std::min(items.size(), begin + static_cast<std::size_t>(batch_size));
+      const std::vector<NewtonSchulzItem> batch(items.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                items.begin() + static_cast<std::ptrdiff_t>(end));
+      const Elements size = ns_scratch_elements({shape, static_cast<int>(batch.size())}, inputs_.ns);
+      const BufferId scratch = builder_.add_transient("ns_scratch", size, DType::kFp32, MemoryUse::kNsScratch);
+      builder_.add(phase, queue, NewtonSchulzOp{shape, batch, builder_.whole(scratch)});
+    }
+  }
+}
+
+std::vector<ParamIndex> Emitter::with_gradient() const {
+  std::vector<ParamIndex> found;
+  for (int i = 0; i < inputs_.params.size(); ++i)
+    if (inputs_.params[ParamIndex(i)].has_gradient()) found.emplace_back(i);
+  return found;
+}
+
+std::vector<ParamIndex> Emitter::with_gradient(OptimizerKind kind) const {
+  std::vector<ParamIndex> found = with_gradient();
+  std::erase_if(found, [&](ParamIndex p) { return inputs_.params[p].optimizer != kind; });
+  return found;
+}
+
+void Emitter::adam(const std::vector<ParamIndex>& params, StatePlacement placement, int queue) {
+  AdamOp op{inputs_.adam, {}};
+  std::map<GroupKey, std::vector<ParamIndex>> gathers;
+  for (const ParamIndex p : params) {
+    const StateRows state = kept(p, placement);
+    if (!state.group.axes.empty()) gathers[state.group].push_back(p);
+    if (state.rows.empty()) continue;
+    op.items.push_back(AdamItem{rows_of(gradient(p), state.rows, spec(p).shard_shape().cols), master(p, state.rows, 0),
+                                array(p, StateKind::kExpAvg, state.rows, 0),
+                                array(p, StateKind::kExpAvgSq, state.rows, 0), weight_copy(p, state.rows)});
+  }
+  if (!op.items.empty()) builder_.add(Phase::kAdam, queue, std::move(op));
+  for (const auto& [group, members] : gathers) param_gather(group, members, queue);
+}
+
+void Emitter::param_gather(GroupKey group, const std::vector<ParamIndex>& params, int queue) {
+  const int size = inputs_.grid.group_size(group);
+  const GroupRank me = inputs_.grid.index_in_group(group, rank_);
+
+  // Received blocks by rank, each rank's rows of all parameters in list order.
+  std::vector<Segment> blocks;
+  std::vector<std::vector<Range>> rows(static_cast<std::size_t>(size));
+  Elements total;
+  for (int r = 0; r < size; ++r) {
+    Elements block;
+    for (const ParamIndex p : params) {
+      const std::int64_t true_rows = spec(p).extent(place(group.family)).rows.count;
+      rows[static_cast<std::size_t>(r)].push_back(deal_rows(true_rows, size, GroupRank(r)));
+      block += Elements(rows[static_cast<std::size_t>(r)].back().count * spec(p).shard_shape().cols);
+    }
+    blocks.push_back({total, block});
+    total += block;
+  }
+  if (total == Elements(0)) return;  // all pads: the same on every rank of the group
+
+  const auto own = static_cast<std::size_t>(me.value());
+  const BufferId send = builder_.add_transient("param_gather.send", blocks[own].size, inputs_.param_dtype, MemoryUse::kExchange);
+  const BufferId receive = builder_.add_transient("param_gather.receive", total, inputs_.param_dtype, MemoryUse::kExchange);
+  CopyOp pack, unpack;
+  for (int r = 0; r < size; ++r) {
+    const auto at = static_cast<std::size_t>(r);
+    Elements offset;
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      const std::int64_t cols = spec(params[i]).shard_shape().cols;
+      const Region there = rows_of(weight(params[i]), rows[at][i], cols);
+      const Shape shape{rows[at][i].count, cols};
+      if (shape.rows > 0) {
+        if (r == me.value()) pack.tiles.push_back({there.buffer, there.offset, cols, send, offset, cols, shape});
+        else unpack.tiles.push_back({receive, blocks[at].offset + offset, cols, there.buffer, there.offset, cols, shape});
+      }
+      offset += shape.elements();
+    }
+  }
+  if (!pack.tiles.empty()) builder_.add(Phase::kParamGather, queue, std::move(pack));
+  builder_.add(Phase::kParamGather, queue, AllGatherOp{group, builder_.whole(send), receive, blocks});
+  builder_.add(Phase::kParamGather, queue, std::move(unpack));
+}
+
+}  // namespace muonbench

@@ -1,0 +1,67 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/program/modes.h"
+#include "src/program/program.h"
+
+namespace muonbench {
+
+/// What all emitters share for one rank: where a parameter's arrays are, and the passes that every mode has.
+class Emitter {
+ public:
+  Emitter(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder)
+      : inputs_(inputs), rank_(rank), builder_(builder) {}
+
+  [[nodiscard]] const StepInputs& inputs() const { return inputs_; }
+  [[nodiscard]] ProgramBuilder& builder() { return builder_; }
+  [[nodiscard]] const ParamShardSpec& spec(ParamIndex p) const { return inputs_.specs[p.at()]; }
+  [[nodiscard]] const std::string& name(ParamIndex p) const { return inputs_.params[p].name; }
+  [[nodiscard]] DomainPlace place(Family family) const { return inputs_.grid.coordinates(family, rank_).place; }
+
+  /// Creates the arrays that this rank holds of every parameter: weight, master and, if it has a gradient, gradient and
+  /// moments. The placements say for which rows state of Muon's and of Adam's parameters is kept.
+  void declare(StatePlacement muon, StatePlacement adam);
+
+  /// Muon items over the whole shard, pads included.
+  [[nodiscard]] MomentumItem momentum_item(ParamIndex p, Region ns_input);
+  [[nodiscard]] UpdateItem update_item(ParamIndex p, Region update);
+
+  /// NS on matrices of equal shape, in place, in batches of ns_batch_size in list order: buckets by shape in order of first
+  /// appearance. `queue` and `phase` as for ops.
+  struct Matrix {
+    Shape shape;
+    Region data;
+  };
+  void newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue);
+
+  /// Adam on the given parameters' state rows, then one param_gather per group of ranks that deals out equal rows.
+  void adam(const std::vector<ParamIndex>& params, StatePlacement placement, int queue);
+  [[nodiscard]] std::vector<ParamIndex> with_gradient(OptimizerKind kind) const;
+  [[nodiscard]] std::vector<ParamIndex> with_gradient() const;
+
+  /// Consecutive sub-region.
+  [[nodiscard]] static Region part(Region whole, Elements offset, Elements size) {
+    return Region{whole.buffer, whole.offset + offset, size};
+  }
+
+ private:
+  void declare_param(ParamIndex p, StatePlacement placement);
+  [[nodiscard]] Region array(ParamIndex p, StateKind kind, Range rows, std::int64_t pad_rows);
+  [[nodiscard]] Region weight(ParamIndex p);
+  [[nodiscard]] Region gradient(ParamIndex p);
+  [[nodiscard]] Region master(ParamIndex p, Range rows, std::int64_t pad_rows);
+  [[nodiscard]] std::optional<Region> weight_copy(ParamIndex p, Range rows);
+  [[nodiscard]] StateRows kept(ParamIndex p, StatePlacement placement) const;
+  [[nodiscard]] std::int64_t pad_rows(ParamIndex p) const;
+  void param_gather(GroupKey group, const std::vector<ParamIndex>& params, int queue);
+
+  const StepInputs& inputs_;
+  WorldRank rank_;
+  ProgramBuilder& builder_;
+};
+
+}  // namespace muonbench

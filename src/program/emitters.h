@@ -1,0 +1,22 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "src/program/modes.h"
+
+/// One emitter per mode; modes.cc lists them.
+namespace muonbench {
+
+/// Each weight has one NS home; two all_to_all stages bring its shards there and the update back.
+void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
+
+/// Every rank gathers every weight and repeats the same NS, one weight after the other.
+void emit_duplicated(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
+
+/// Adam on every parameter, state dealt out by rows over the ranks that hold the same rows.
+void emit_adam_dim0(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
+
+/// Adam on every parameter, state for every row that a rank holds.
+void emit_adam_replicated(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
+
+}  // namespace muonbench

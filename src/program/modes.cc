@@ -1,0 +1,38 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/program/modes.h"
+
+#include "src/base/error.h"
+#include "src/base/text.h"
+#include "src/program/emitters.h"
+
+namespace muonbench {
+
+const std::vector<Mode>& modes() {
+  static const std::vector<Mode> table = {
+      {"layer_sharded", MuonUse::kMuon, BitPromise::kAsDuplicated, "NS once, at each weight's home", emit_layer_sharded},
+      {"duplicated", MuonUse::kMuon, BitPromise::kAsDuplicated, "NS on every rank, after gathering every weight",
+       emit_duplicated},
+      {"adam_dim0", MuonUse::kAdamOnly, BitPromise::kNone, "Adam on all, state dealt out by rows", emit_adam_dim0},
+      {"adam_replicated", MuonUse::kAdamOnly, BitPromise::kNone, "Adam on all, state for every row held",
+       emit_adam_replicated},
+  };
+  return table;
+}
+
+const Mode& mode_named(std::string_view name) {
+  std::vector<std::string> known;
+  for (const Mode& mode : modes()) {
+    if (mode.name == name) return mode;
+    known.emplace_back(mode.name);
+  }
+  throw ConfigError(text("modes: expected one of {}, got '{}'", join(known), name));
+}
+
+StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank) {
+  ProgramBuilder builder(inputs.ns);
+  mode.emit(inputs, rank, builder);
+  return builder.finish();
+}
+
+}  // namespace muonbench

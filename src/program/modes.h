@@ -1,0 +1,53 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/model/parameter.h"
+#include "src/plan/homes.h"
+#include "src/plan/param_groups.h"
+#include "src/plan/state_layout.h"
+#include "src/program/program.h"
+#include "src/shard/shard_spec.h"
+#include "src/topology/rank_grid.h"
+
+namespace muonbench {
+
+/// Everything an emitter reads. Equal on all ranks; an emitter adds only the rank that it emits for.
+/// `params` and `grid` must outlive it.
+struct StepInputs {
+  const ParamSet& params;
+  const RankGrid& grid;
+  std::vector<ParamShardSpec> specs;       ///< per parameter, for the domain of its family
+  std::vector<std::optional<Home>> homes;  ///< per parameter; none: replicated, Adam or without gradient
+  std::vector<ParamGroup> groups;          ///< of grad-bearing Muon parameters
+  AdamRule adam;
+  NsOptions ns;
+  int ns_batch_size = 1;
+  DType param_dtype = DType::kBf16;
+};
+
+/// Whether a mode runs NS on Muon parameters, or treats all as Adam's.
+enum class MuonUse { kMuon, kAdamOnly };
+/// What holds between a mode with ns_algorithm gemm and ns_batch_size 1 and mode duplicated.
+enum class BitPromise { kNone, kAsDuplicated };
+
+/// THE table of modes.
+struct Mode {
+  std::string_view name;
+  MuonUse muon;
+  BitPromise bits;
+  std::string_view what; ///< one line for --help
+  void (*emit)(const StepInputs&, WorldRank, ProgramBuilder&);
+};
+[[nodiscard]] const std::vector<Mode>& modes();
+[[nodiscard]] const Mode& mode_named(std::string_view name);  ///< throws ConfigError listing the known names
+
+[[nodiscard]] StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank);
+
+}  // namespace muonbench

@@ -1,0 +1,120 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/program/op.h"
+
+namespace muonbench {
+namespace {
+
+/// Collects what each kind of work touches.
+struct AccessVisitor {
+  Access access;
+
+  void read(const Region& region) { access.reads.push_back(region.buffer); }
+  void write(const Region& region) { access.writes.push_back(region.buffer); }
+  void update(const Region& region) {
+    read(region);
+    write(region);
+  }
+  void write_optional(const std::optional<Region>& region) {
+    if (region) write(*region);
+  }
+
+  void operator()(const MomentumOp& op) {
+    for (const MomentumItem& item : op.items) {
+      update(item.gradient);  // l2 decay changes it
+      update(item.master);
+      update(item.momentum);
+      write(item.ns_input);
+    }
+  }
+  void operator()(const CopyOp& op) {
+    for (const Tile& tile : op.tiles) {
+      access.reads.push_back(tile.src);
+      access.writes.push_back(tile.dst);
+    }
+  }
+  void operator()(const ZeroFillOp& op) {
+    for (const Region& region : op.regions) write(region);
+  }
+  void operator()(const AllToAllOp& op) {
+    access.reads.push_back(op.send);
+    access.writes.push_back(op.receive);
+  }
+  void operator()(const AllGatherOp& op) {
+    read(op.send);
+    access.writes.push_back(op.receive);
+  }
+  void operator()(const NewtonSchulzOp& op) {
+    for (const NewtonSchulzItem& item : op.items) {
+      read(item.in);
+      write(item.out);
+    }
+    write(op.scratch);
+  }
+  void operator()(const UpdateOp& op) {
+    for (const UpdateItem& item : op.items) {
+      read(item.update);
+      update(item.master);
+      write_optional(item.weight);
+    }
+  }
+  void operator()(const AdamOp& op) {
+    for (const AdamItem& item : op.items) {
+      read(item.gradient);
+      update(item.master);
+      update(item.exp_avg);
+      update(item.exp_avg_sq);
+      write_optional(item.weight);
+    }
+  }
+};
+
+}  // namespace
+
+std::string_view name_of(Phase phase) {
+  switch (phase) {
+    case Phase::kMomentum: return "momentum";
+    case Phase::kNsReplicated: return "ns_replicated";
+    case Phase::kGather: return "gather";
+    case Phase::kStage1Forward: return "stage1_forward";
+    case Phase::kStage2Forward: return "stage2_forward";
+    case Phase::kNs: return "ns";
+    case Phase::kStage2Reverse: return "stage2_reverse";
+    case Phase::kStage1Reverse: return "stage1_reverse";
+    case Phase::kUpdate: return "update";
+    case Phase::kAdam: return "adam";
+    case Phase::kParamGather: return "param_gather";
+  }
+  return "";
+}
+
+bool is_exchange(Phase phase) {
+  switch (phase) {
+    case Phase::kGather:
+    case Phase::kStage1Forward:
+    case Phase::kStage2Forward:
+    case Phase::kStage2Reverse:
+    case Phase::kStage1Reverse: return true;
+    case Phase::kMomentum:
+    case Phase::kNsReplicated:
+    case Phase::kNs:
+    case Phase::kUpdate:
+    case Phase::kAdam:
+    case Phase::kParamGather: return false;
+  }
+  return false;
+}
+
+Access access_of(const Op& op) {
+  AccessVisitor visitor;
+  std::visit(visitor, op.work);
+  return std::move(visitor.access);
+}
+
+std::optional<GroupKey> group_of(const Op& op) {
+  if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work)) return all_to_all->group;
+  if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) return all_gather->group;
+  return std::nullopt;
+}
+
+}  // namespace muonbench

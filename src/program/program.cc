@@ -1,0 +1,175 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/program/program.h"
+
+#include <algorithm>
+#include <set>
+
+#include "src/base/check.h"
+#include "src/ns/schedule.h"
+
+namespace muonbench {
+namespace {
+
+/// Last op that wrote each buffer and the ops that have read it since.
+struct BufferHistory {
+  int writer = -1;
+  std::vector<int> readers;
+};
+
+/// Ops that `op` must follow; records `op` in the history.
+std::vector<int> dependencies(const Access& access, int op, std::vector<BufferHistory>& history) {
+  std::set<int> after;
+  const auto at = [&](BufferId id) -> BufferHistory& { return history[static_cast<std::size_t>(id.index)]; };
+  for (const BufferId id : access.reads) {
+    if (at(id).writer >= 0) after.insert(at(id).writer);
+  }
+  for (const BufferId id : access.writes) {
+    if (at(id).writer >= 0) after.insert(at(id).writer);
+    after.insert(at(id).readers.begin(), at(id).readers.end());
+  }
+  for (const BufferId id : access.writes) at(id) = BufferHistory{op, {}};
+  for (const BufferId id : access.reads) {
+    if (at(id).writer != op && (at(id).readers.empty() || at(id).readers.back() != op)) at(id).readers.push_back(op);
+  }
+  after.erase(op);
+  return {after.begin(), after.end()};
+}
+
+/// A buffer may start where another one lay. Its first op must then follow every op that touched the other: a collective
+/// may still be under way though the ops after it have begun.
+void follow_earlier_tenants(StepProgram& program) {
+  std::vector<std::vector<int>> touched(program.buffers.size());
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Access access = access_of(program.ops[i]);
+    for (const std::vector<BufferId>* ids : {&access.reads, &access.writes}) {
+      for (const BufferId id : *ids) {
+        std::vector<int>& ops = touched[static_cast<std::size_t>(id.index)];
+        if (ops.empty() || ops.back() != static_cast<int>(i)) ops.push_back(static_cast<int>(i));
+      }
+    }
+  }
+  for (const auto& [use, arena] : program.arenas) {
+    for (const auto& [later, later_at] : arena.offsets) {
+      Op& first = program.ops[static_cast<std::size_t>(program[later].first_op)];
+      std::set<int> after(first.after.begin(), first.after.end());
+      for (const auto& [earlier, earlier_at] : arena.offsets) {
+        const bool before = program[earlier].last_op < program[later].first_op;
+        const bool shared = earlier_at < later_at + program[later].bytes() && later_at < earlier_at + program[earlier].bytes();
+        if (!before || !shared) continue;
+        const std::vector<int>& ops = touched[static_cast<std::size_t>(earlier.index)];
+        after.insert(ops.begin(), ops.end());
+      }
+      first.after.assign(after.begin(), after.end());
+    }
+  }
+}
+
+}  // namespace
+
+BufferId ProgramBuilder::add_transient(std::string name, Elements size, DType dtype, MemoryUse use) {
+  program_.buffers.push_back(BufferSpec{std::move(name), size, dtype, use, std::nullopt, -1, -1});
+  return BufferId{static_cast<int>(program_.buffers.size()) - 1};
+}
+
+BufferId ProgramBuilder::state(const StateSlot& slot, DType dtype, MemoryUse use, const std::string& param_name) {
+  const auto known = states_.find(slot);
+  if (known != states_.end()) return known->second;
+  const BufferId id{static_cast<int>(program_.buffers.size())};
+  program_.buffers.push_back(BufferSpec{text("{}.{}", param_name, name_of(use)), Elements(slot.rows.count * slot.cols),
+                                        dtype, use, slot, -1, -1});
+  states_.emplace(slot, id);
+  return id;
+}
+
+Region ProgramBuilder::whole(BufferId buffer) const { return Region{buffer, Elements(0), program_[buffer].size}; }
+
+void ProgramBuilder::add(Phase phase, int queue, Work work) {
+  program_.ops.push_back(Op{phase, queue, {}, std::move(work)});
+  program_.queues = std::max(program_.queues, queue + 1);
+}
+
+StepProgram ProgramBuilder::finish() {
+  std::vector<BufferHistory> history(program_.buffers.size());
+  for (std::size_t i = 0; i < program_.ops.size(); ++i) {
+    Op& op = program_.ops[i];
+    const int index = static_cast<int>(i);
+    const Access access = access_of(op);
+    for (const std::vector<BufferId>* ids : {&access.reads, &access.writes}) {
+      for (const BufferId id : *ids) {
+        BufferSpec& buffer = program_.buffers[static_cast<std::size_t>(id.index)];
+        if (buffer.first_op < 0) buffer.first_op = index;
+        buffer.last_op = index;
+      }
+    }
+    op.after = dependencies(access, index, history);
+  }
+  for (const MemoryUse use : kTransientUses) program_.arenas[use] = lay_out_arena(program_, use);
+  follow_earlier_tenants(program_);
+  return std::move(program_);
+}
+
+WireBytes wire_bytes(const StepProgram& program, const Op& op, GroupRank me) {
+  const auto others = [&](const std::vector<Segment>& segments) {
+    Elements sum;
+    for (std::size_t peer = 0; peer < segments.size(); ++peer)
+      if (static_cast<int>(peer) != me.value()) sum += segments[peer].size;
+    return sum;
+  };
+  if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work)) {
+    return {bytes_of(others(all_to_all->sends), program[all_to_all->send].dtype),
+            bytes_of(others(all_to_all->receives), program[all_to_all->receive].dtype)};
+  }
+  if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) {
+    const auto peers = static_cast<std::int64_t>(all_gather->receives.size()) - 1;
+    return {bytes_of(all_gather->send.size * peers, program[all_gather->send.buffer].dtype),
+            bytes_of(others(all_gather->receives), program[all_gather->receive].dtype)};
+  }
+  return {};
+}
+
+namespace {
+
+/// What an op puts on the wire and into its own block together.
+Bytes sent_with_own_block(const StepProgram& program, const Op& op) {
+  if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work)) {
+    Elements sum;
+    for (const Segment& segment : all_to_all->sends) sum += segment.size;
+    return bytes_of(sum, program[all_to_all->send].dtype);
+  }
+  if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) {
+    const auto ranks = static_cast<std::int64_t>(all_gather->receives.size());
+    return bytes_of(all_gather->send.size * ranks, program[all_gather->send.buffer].dtype);
+  }
+  return {};
+}
+
+}  // namespace
+
+StepCounts count_step(const StepProgram& program, const RankGrid& grid, WorldRank rank) {
+  StepCounts counts;
+  WireBytes exchange;
+  for (const Op& op : program.ops) {
+    if (const auto group = group_of(op)) {
+      const WireBytes wire = wire_bytes(program, op, grid.index_in_group(*group, rank));
+      counts.collectives += 1;
+      counts.sent += wire.sent;
+      counts.received += wire.received;
+      if (is_exchange(op.phase)) {
+        exchange.sent += wire.sent;
+        exchange.received += wire.received;
+        counts.exchange_buffer += sent_with_own_block(program, op);
+      }
+    }
+    if (const auto* ns = std::get_if<NewtonSchulzOp>(&op.work)) {
+      const auto matrices = static_cast<std::int64_t>(ns->items.size());
+      counts.ns_calls += matrices;
+      counts.ns_flops += matrices * ns_flops(ns->matrix, program.ns);
+      counts.ns_cost += matrices * ns_cost(ns->matrix);
+    }
+  }
+  counts.exchange_wire = std::max(exchange.sent, exchange.received);
+  return counts;
+}
+
+}  // namespace muonbench

@@ -1,0 +1,289 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "src/base/error.h"
+#include "src/ns/coefficients.h"
+#include "src/ns/schedule.h"
+#include "tests/conformance/ns_runner.h"
+
+namespace muonbench {
+namespace {
+
+using reference::Arithmetic;
+using reference::relative_error;
+
+constexpr MatmulPrecision kHighest = MatmulPrecision::kHighest;
+constexpr MatmulPrecision kMedium = MatmulPrecision::kMedium;
+
+// fp32 has 6e-8 of relative precision; five steps whose slopes multiply to some hundreds at the smallest singular values,
+// and sums of tens of terms, leave a few 1e-6.
+constexpr double kFp32Error = 2e-5;
+
+bool all_of(const HostMatrix& matrix, bool (*predicate)(float)) {
+  return std::all_of(matrix.values.begin(), matrix.values.end(), predicate);
+}
+
+std::vector<NsOptions> supported(const Device& device, const NsOptions& options) {
+  std::vector<NsOptions> result = {options};
+  if (!device.capabilities().syrk) return result;
+  result.push_back(options);
+  result.back().algorithm = NsAlgorithm::kSyrk;
+  return result;
+}
+
+const std::vector<Shape> kShapes = {{24, 40}, {40, 24}, {16, 16}, {33, 7}, {7, 33}, {1, 8}, {8, 1}, {1, 1}, {96, 200}};
+
+TEST_P(DeviceConformance, NsOfEverySetIsThePolynomialOfTheMatrix) {
+  for (const CoefficientSet& set : coefficient_sets()) {
+    const NsOptions base = ns_options(set.name, set.name == "simple" ? 5 : static_cast<int>(set.entries.size()), kHighest);
+    for (const NsOptions& options : supported(device(), base)) {
+      for (const Shape shape : kShapes) {
+        const HostMatrix in = random_matrix(shape, 11);
+        const HostMatrix out = orthogonalized(device(), in, options);
+        EXPECT_LT(relative_error(as_reference(out), expected(in, options, Arithmetic::kExact)), kFp32Error)
+            << set.name << " " << shape.rows << " x " << shape.cols;
+      }
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsMovesEveryElementOfAConstantMatrixByTheMapOfOne) {
+  // A constant matrix has one singular value, 1 after normalisation: each element becomes f(1) / sqrt(rows * cols), and with
+  // the spectral factor f(1) / sqrt(min).
+  struct Row {
+    const char* type;
+    double f1;
+  };
+  constexpr std::array kRows = {Row{"quintic", 0.978346}, Row{"simple", 0.696436}};
+  for (const auto& [type, f1] : kRows) {
+    for (const Shape shape : {Shape{1, 7}, Shape{7, 1}, Shape{1, 1}, Shape{1, 4096}, Shape{4096, 1}, Shape{9, 16},
+                              Shape{5, 16}, Shape{16, 8}}) {
+      for (NsOptions options : supported(device(), ns_options(type, 5, kHighest))) {
+        options.scale_mode = ScaleMode::kSpectral;
+        const HostMatrix out = orthogonalized(device(), constant_matrix(shape, 0.37F), options);
+        const double wanted = f1 / std::sqrt(static_cast<double>(shape.min_dim()));
+        for (const float value : out.values)
+          ASSERT_NEAR(value, wanted, 1e-5) << type << " " << shape.rows << " x " << shape.cols;
+      }
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsOfTheIdentityIsTheMapOfOneOverTheRootOfItsSize) {
+  struct Row {
+    std::int64_t n;
+    double quintic, simple;
+  };
+  constexpr std::array kRows = {Row{4, 0.985869, 0.765439}, Row{8, 0.986131, 1.066968}, Row{16, 0.987218, 0.714526},
+                                Row{64, 0.984272, 0.688140}};
+  for (const Row& row : kRows) {
+    HostMatrix identity = constant_matrix({row.n, row.n}, 0.0F);
+    for (std::int64_t i = 0; i < row.n; ++i) identity.values[static_cast<std::size_t>(i * (row.n + 1))] = 1.0F;
+    for (const auto& [type, diagonal] : {std::pair{"quintic", row.quintic}, std::pair{"simple", row.simple}}) {
+      const HostMatrix out = orthogonalized(device(), identity, ns_options(type, 5, kHighest));
+      for (std::int64_t i = 0; i < row.n * row.n; ++i)
+        ASSERT_NEAR(out.values[static_cast<std::size_t>(i)], i % (row.n + 1) == 0 ? diagonal : 0.0, 1e-5) << type;
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsPutsSingularValuesIntoTheBandOfTheSet) {
+  struct Row {
+    const char* type;
+    double low, high;
+  };
+  // Bands over normalised singular values in [0.05, 1]. bf16 moves their ends by a few of its units (2^-8).
+  constexpr std::array kRows = {Row{"quintic", 0.9778, 1.1448}, Row{"simple", 0.6818, 1.2016}};
+  for (const auto& [type, low, high] : kRows) {
+    for (const auto& [precision, slack] : {std::pair{kHighest, 1e-4}, std::pair{kMedium, 0.03}}) {
+      const HostMatrix in = random_matrix({24, 96}, 12);
+      const std::vector<double> before = reference::singular_values(as_reference(in));
+      ASSERT_GT(before.back() / as_reference(in).norm(), 0.05);
+      const HostMatrix out = orthogonalized(device(), in, ns_options(type, 5, precision));
+      const std::vector<double> after = reference::singular_values(as_reference(out));
+      EXPECT_GT(after.back(), low - slack) << type;
+      EXPECT_LT(after.front(), high + slack) << type;
+    }
+  }
+}
+
+// With entries of 1 and -1 and a power of 4 of them the norm is a power of two, every product is a small integer over one,
+// and fp32 sums them exactly in any order. A wrong triangle, transpose or leading dimension cannot hide in a tolerance.
+const std::vector<Shape> kExactShapes = {{8, 32}, {32, 8}, {16, 16}, {1, 64}, {64, 1}, {32, 128}, {128, 32}, {1, 1}, {4, 4096}};
+
+TEST_P(DeviceConformance, NsIsExactWhereEveryIntermediateIs) {
+  for (const NsCoefficients step : {NsCoefficients{2.0, -1.5, 0.5}, NsCoefficients{1.5, -0.5, 0.0}}) {
+    for (const NsOptions& options : supported(device(), ns_options(step, kHighest))) {
+      for (const Shape shape : kExactShapes) {
+        const HostMatrix in = random_signs(shape, 13);
+        EXPECT_EQ(as_reference(orthogonalized(device(), in, options)).values,
+                  expected(in, options, Arithmetic::kExact).values)
+            << shape.rows << " x " << shape.cols << " c " << step.c;
+      }
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsInMediumRoundsEachOperandOnceAndToNearest) {
+  for (const NsCoefficients step : {NsCoefficients{2.0, -1.5, 0.5}, NsCoefficients{1.5, -0.625, 0.0}}) {
+    for (const NsOptions& options : supported(device(), ns_options(step, kMedium))) {
+      for (const Shape shape : kExactShapes) {
+        const HostMatrix in = random_signs(shape, 14);
+        EXPECT_EQ(as_reference(orthogonalized(device(), in, options)).values,
+                  expected(in, options, Arithmetic::kBf16).values)
+            << shape.rows << " x " << shape.cols << " c " << step.c;
+      }
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsInMediumFollowsTheRoundingsOfAllSteps) {
+  // A sum rounded in fp32 lands now and then on the other side of a bf16 tie, and the element differs by one unit of 2^-8.
+  // Such elements are few, and later steps hand them on with slopes of about 1. Leaving one of the roundings out is off by
+  // more: half a unit, on average a quarter, in most elements.
+  constexpr double kFewFlips = 1.5e-3;
+  for (const NsOptions& options : supported(device(), ns_options("quintic", 5, kMedium))) {
+    for (const Shape shape : kShapes) {
+      const HostMatrix in = random_matrix(shape, 15);
+      EXPECT_LT(relative_error(as_reference(orthogonalized(device(), in, options)), expected(in, options, Arithmetic::kBf16)),
+                kFewFlips)
+          << shape.rows << " x " << shape.cols;
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsInMediumGivesBf16NumbersBeforeScaling) {
+  const HostMatrix out = orthogonalized(device(), random_matrix({24, 40}, 16), ns_options("quintic", 5, kMedium));
+  for (const float value : out.values) ASSERT_EQ(value, static_cast<float>(reference::nearest_bf16(value)));
+}
+
+TEST_P(DeviceConformance, NsOfTheTransposeIsTheTranspose) {
+  for (const NsOptions& base : supported(device(), ns_options("quintic", 5, kHighest))) {
+    NsOptions options = base;
+    options.scale_mode = ScaleMode::kSpectral;
+    for (const Shape shape : kShapes) {
+      const HostMatrix in = random_matrix(shape, 17);
+      const HostMatrix there = orthogonalized(device(), in, options);
+      const HostMatrix back = transposed(orthogonalized(device(), transposed(in), options));
+      // The same products, summed in another order.
+      EXPECT_LT(relative_error(as_reference(back), as_reference(there)), kFp32Error);
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsScalesByTwoRoundedMultiplications) {
+  const HostMatrix in = random_matrix({7, 33}, 18);
+  NsOptions options = ns_options("quintic", 5, kHighest);
+  const HostMatrix unscaled = orthogonalized(device(), in, options);
+  options.extra_scale_factor = 0.2;
+  for (const ScaleMode mode : {ScaleMode::kSpectral, ScaleMode::kUnitRmsNorm, ScaleMode::kShapeScaling}) {
+    options.scale_mode = mode;
+    HostMatrix wanted = unscaled;
+    for (float& value : wanted.values) {
+      value = value * scale_factor(mode, in.shape);
+      value = value * 0.2F;
+    }
+    EXPECT_EQ(bits(orthogonalized(device(), in, options).values), bits(wanted.values));
+  }
+}
+
+TEST_P(DeviceConformance, NsOfZerosIsZeros) {
+  for (const MatmulPrecision precision : {kHighest, kMedium}) {
+    for (const NsOptions& options : supported(device(), ns_options("quintic", 5, precision))) {
+      const HostMatrix out = orthogonalized(device(), constant_matrix({8, 16}, 0.0F), options);
+      EXPECT_TRUE(all_of(out, [](float value) { return value == 0.0F; }));
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsOfANonFiniteMatrixIsNaNThroughout) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity}) {
+    for (const std::size_t at : {std::size_t{0}, std::size_t{100}, std::size_t{8 * 17 - 1}}) {
+      HostMatrix in = random_matrix({8, 17}, 19);
+      in.values[at] = bad;
+      for (const MatmulPrecision precision : {kHighest, kMedium})
+        EXPECT_TRUE(all_of(orthogonalized(device(), in, ns_options("quintic", 5, precision)),
+                           [](float value) { return std::isnan(value); }))
+            << bad << " at " << at;
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsOfTheLargestFiniteNumbersIsThatOfOnes) {
+  // Their squares, and their norm, are beyond fp32.
+  for (const Shape shape : {Shape{4, 16}, Shape{1, 1}, Shape{300, 7}}) {
+    const NsOptions options = ns_options("quintic", 5, kHighest);
+    const HostMatrix ones = orthogonalized(device(), random_signs(shape, 20), options);
+    const HostMatrix huge =
+        orthogonalized(device(), times(random_signs(shape, 20), std::numeric_limits<float>::max()), options);
+    EXPECT_LT(relative_error(as_reference(huge), as_reference(ones)), kFp32Error);
+  }
+}
+
+TEST_P(DeviceConformance, NsDividesByNoLessThanTheSmallestNorm) {
+  const NsOptions options = ns_options("quintic", 5, kHighest);
+  // 2^-44 is a norm above 1e-15, though its square vanishes in fp32: normalised like any other.
+  const HostMatrix in = random_matrix({24, 40}, 21);
+  const HostMatrix small = orthogonalized(device(), times(in, 0x1p-50F), options);
+  EXPECT_LT(relative_error(as_reference(small), expected(in, options, Arithmetic::kExact)), kFp32Error);
+  const HostMatrix tiny = times(in, 1e-30F);
+  const HostMatrix out = orthogonalized(device(), tiny, options);
+  EXPECT_LT(relative_error(as_reference(out), expected(tiny, options, Arithmetic::kExact)), kFp32Error);
+  EXPECT_LT(as_reference(out).norm(), 1e-10);
+}
+
+TEST_P(DeviceConformance, NsInPlaceHasTheBitsOfOutOfPlace) {
+  for (const Shape shape : {Shape{24, 40}, Shape{40, 24}}) {
+    const HostMatrix in = random_matrix(shape, 22);
+    const NsOptions options = ns_options("quintic", 5, kMedium);
+    const DeviceArray<float> matrix(device(), in.values);
+    const DeviceArray<float> scratch(
+        device(), std::vector<float>(static_cast<std::size_t>(ns_scratch_layout(shape).total.value())));
+    run_once(device(), BoundNewtonSchulz{shape, {{matrix.data(), matrix.data()}}, scratch.data(), options});
+    EXPECT_EQ(bits(matrix.read()), bits(orthogonalized(device(), in, options).values));
+  }
+}
+
+TEST_P(DeviceConformance, NsOfSeveralMatricesLeavesInputsAloneAndRepeatsItsBits) {
+  const Shape shape{24, 40};
+  const NsOptions options = ns_options("quintic", 5, kHighest);
+  const HostMatrix first = random_matrix(shape, 23), second = random_matrix(shape, 24);
+  const DeviceArray<float> in1(device(), first.values), in2(device(), second.values);
+  const DeviceArray<float> out1(device(), first.values), out2(device(), second.values);
+  const DeviceArray<float> scratch(
+      device(), std::vector<float>(static_cast<std::size_t>(ns_scratch_layout(shape).total.value())));
+  const auto kernel = device().prepare(
+      BoundNewtonSchulz{shape, {{in1.data(), out1.data()}, {in2.data(), out2.data()}}, scratch.data(), options});
+  const Queue queue = device().make_queue();
+  for (int step = 0; step < 2; ++step) {
+    kernel->enqueue(queue, {.step = step});
+    device().synchronize(queue);
+    EXPECT_EQ(bits(out1.read()), bits(orthogonalized(device(), first, options).values));
+    EXPECT_EQ(bits(out2.read()), bits(orthogonalized(device(), second, options).values));
+  }
+  EXPECT_EQ(bits(in1.read()), bits(first.values));
+  EXPECT_EQ(bits(in2.read()), bits(second.values));
+}
+
+TEST_P(DeviceConformance, NsRefusesWhatCapabilitiesDoNotList) {
+  const Capabilities capabilities = device().capabilities();
+  const DeviceArray<float> memory(device(), std::vector<float>(1000));
+  const auto prepare = [&](MatmulPrecision precision, NsAlgorithm algorithm) {
+    NsOptions options = ns_options("quintic", 5, precision);
+    options.algorithm = algorithm;
+    return device().prepare(BoundNewtonSchulz{{8, 8}, {{memory.data(), memory.data()}}, memory.data() + 64, options});
+  };
+  if (!capabilities.tf32) EXPECT_THROW(prepare(MatmulPrecision::kHigh, NsAlgorithm::kGemm), RuntimeFailure);
+  if (!capabilities.syrk) EXPECT_THROW(prepare(kHighest, NsAlgorithm::kSyrk), RuntimeFailure);
+  if (!capabilities.gram) EXPECT_THROW(prepare(kHighest, NsAlgorithm::kGram), RuntimeFailure);
+  EXPECT_THROW(prepare(kHighest, NsAlgorithm::kAuto), RuntimeFailure);
+}
+
+}  // namespace
+}  // namespace muonbench
