@@ -24,31 +24,53 @@ int launched_rank() {
 
 int end_before_mpi(const ParsedArguments& parsed) {
   if (launched_rank() == 0) {
-    if (parsed.ends == ExitCode::kDone) print_result(parsed.text);
-    else log_error(parsed.text);
+    if (parsed.ends == ExitCode::kDone)
+      print_result(parsed.text);
+    else
+      log_error(parsed.text);
   }
   return static_cast<int>(*parsed.ends);
 }
 
+/// Ends with what the error asks for, said once.
+int run_alone(const Arguments& arguments) {
+  if (launched_rank() != 0) return static_cast<int>(ExitCode::kDone);  // one process answers for all
+  try {
+    return static_cast<int>(plan_command(arguments));
+  } catch (const Error& error) {
+    log_error(error.what());
+    return static_cast<int>(error.code());
+  }
+}
+
+int run_with_mpi(const Arguments& arguments, const MpiRuntime& runtime) {
+  MpiControlPlane control(runtime);
+  switch (arguments.command) {
+    case Command::kRun: return static_cast<int>(run_command(arguments, runtime, control));
+    case Command::kGolden: return static_cast<int>(golden_command(arguments, runtime, control));
+    case Command::kPlan: break;
+  }
+  return run_alone(arguments);
+}
+
 int run_process(int argc, char** argv) {
-  init_log(text("rank {}", launched_rank()), LogLevel::kInfo);
+  init_log(text("rank {}", launched_rank()), launched_rank() == 0 ? LogLevel::kInfo : LogLevel::kWarn);
   const ParsedArguments parsed = parse_arguments(argc, argv);
   if (parsed.ends) return end_before_mpi(parsed);
+  if (parsed.arguments.command == Command::kPlan) return run_alone(parsed.arguments);
 
   const MpiRuntime runtime(&argc, &argv);
-  MpiControlPlane control(runtime);
   // Whatever fails on one rank ends the job: its peers may be inside a collective that it will never join.
+  const auto end_job = [&](ExitCode code, const char* what) {
+    log_error(text("rank {} on {}: {}", runtime.rank().value(), runtime.host(), what));
+    runtime.abort(code);
+  };
   try {
-    switch (parsed.arguments.command) {
-      case Command::kRun: return static_cast<int>(run_command(parsed.arguments, runtime, control));
-      case Command::kGolden: return static_cast<int>(golden_command(parsed.arguments, runtime, control));
-    }
+    return run_with_mpi(parsed.arguments, runtime);
   } catch (const Error& error) {
-    log_error(text("rank {} on {}: {}", runtime.rank().value(), runtime.host(), error.what()));
-    runtime.abort(error.code());
+    end_job(error.code(), error.what());
   } catch (const std::exception& error) {
-    log_error(text("rank {} on {}: {}", runtime.rank().value(), runtime.host(), error.what()));
-    runtime.abort(ExitCode::kRuntime);
+    end_job(ExitCode::kRuntime, error.what());
   }
   return static_cast<int>(ExitCode::kRuntime);
 }

@@ -17,9 +17,10 @@
 #include "src/base/shape.h"
 #include "src/ns/ns_options.h"
 
-/// The seam: everything that differs by device or by wire, nothing that knows what a home, a stage or a parameter is.
-/// Work is prepared once, when a program is bound to memory, and then only enqueued: a step allocates and decides nothing.
-/// All calls may throw RuntimeFailure, which names the failed library call and its text.
+/// The seam: everything that differs by device or by wire, nothing that knows what a home, a stage or a
+/// parameter is. Work is prepared once, when a program is bound to memory, and then only enqueued: a step
+/// allocates and decides nothing. All calls may throw RuntimeFailure, which names the failed library call and
+/// its text.
 namespace muonbench {
 
 /// In-order work of one device. A CPU runs work while it is enqueued.
@@ -64,25 +65,26 @@ class Buffer {
 
 /// What a device can do; a plain value that validates a configuration before anything runs.
 struct Capabilities {
-  std::string backend;                       ///< "cpu", "cuda"
+  std::string backend;  ///< "cpu", "cuda"
   std::string device_name;
   std::int64_t memory_bytes = 0;
-  std::optional<std::string> pci;            ///< bus id; none for a CPU
-  int threads = 1;                           ///< that one product uses; cores of a CPU
-  std::map<std::string, std::string> versions;  ///< of the libraries behind it, by the names of environment.versions
-  bool tf32 = false;                         ///< fp32_matmul_prec high
-  bool syrk = false, gram = false;           ///< ns_algorithm
-  DType medium_storage = DType::kFp32;       ///< in what X, A, B are kept under precision medium
+  std::optional<std::string> pci;  ///< bus id; none for a CPU
+  int threads = 1;                 ///< that one product uses; cores of a CPU
+  std::map<std::string, std::string>
+      versions;                         ///< of the libraries behind it, by the names of environment.versions
+  bool tf32 = false;                    ///< fp32_matmul_prec high
+  bool syrk = false, gram = false;      ///< ns_algorithm
+  DType medium_storage = DType::kFp32;  ///< in what X, A, B are kept under precision medium
 };
 
 // ---- Work bound to addresses. Pointers are device addresses, sizes in elements.
 
 struct BoundMomentumItem {
-  float* gradient;  ///< written under l2 decay only
-  float* master;    ///< written unless decay_factor is 0
-  float* momentum;
-  float* ns_input;  ///< may alias nothing
-  std::int64_t size;
+  float* gradient = nullptr;  ///< written under l2 decay only
+  float* master = nullptr;    ///< written unless decay_factor is 0
+  float* momentum = nullptr;
+  float* ns_input = nullptr;  ///< may alias nothing
+  std::int64_t size = 0;
 };
 struct BoundMomentum {
   MomentumRule rule;
@@ -90,12 +92,12 @@ struct BoundMomentum {
 };
 
 struct BoundTile {
-  const void* src;
-  DType src_dtype;
-  std::int64_t src_stride;
-  void* dst;
-  DType dst_dtype;
-  std::int64_t dst_stride;
+  const void* src = nullptr;
+  DType src_dtype = DType::kFp32;
+  std::int64_t src_stride = 0;
+  void* dst = nullptr;
+  DType dst_dtype = DType::kFp32;
+  std::int64_t dst_stride = 0;
   Shape shape;
 };
 struct BoundCopy {
@@ -108,29 +110,30 @@ struct BoundZeroFill {
 
 struct BoundNewtonSchulz {
   Shape matrix;
-  std::vector<std::pair<const float*, float*>> items;  ///< (in, out), (P, Q) fp32 row-major; in == out is allowed
-  void* scratch;                                       ///< ns_scratch_layout(matrix).total elements of medium_storage or fp32
+  std::vector<std::pair<const float*, float*>>
+      items;                ///< (in, out), (P, Q) fp32 row-major; in == out is allowed
+  void* scratch = nullptr;  ///< ns_scratch_layout(matrix).total elements of medium_storage or fp32
   NsOptions options;
 };
 
 struct BoundUpdateItem {
-  const float* update;
-  float* master;
-  void* weight;  ///< bf16 copy, or nullptr: the master is the weight
-  std::int64_t size;
+  const float* update = nullptr;
+  float* master = nullptr;
+  void* weight = nullptr;  ///< bf16 copy, or nullptr: the master is the weight
+  std::int64_t size = 0;
 };
 struct BoundUpdate {
-  float lr;
+  float lr = 0.0F;
   std::vector<BoundUpdateItem> items;
 };
 
 struct BoundAdamItem {
-  float* gradient;
-  float* master;
-  float* exp_avg;
-  float* exp_avg_sq;
-  void* weight;  ///< bf16 copy, or nullptr
-  std::int64_t size;
+  const float* gradient = nullptr;
+  float* master = nullptr;
+  float* exp_avg = nullptr;
+  float* exp_avg_sq = nullptr;
+  void* weight = nullptr;  ///< bf16 copy, or nullptr
+  std::int64_t size = 0;
 };
 struct BoundAdam {
   AdamRule rule;
@@ -166,7 +169,8 @@ class Device {
   virtual ~Device() = default;
 
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
-  /// 256-byte aligned, contents undefined. Throws RuntimeFailure naming use, bytes asked for and bytes available.
+  /// 256-byte aligned, contents undefined. Throws RuntimeFailure naming use, bytes asked for and bytes
+  /// available.
   [[nodiscard]] virtual Buffer allocate(Bytes size, MemoryUse use) = 0;
   /// Bytes allocated and not yet freed, by use; and the highest sum so far.
   [[nodiscard]] virtual Bytes allocated(MemoryUse use) const = 0;
@@ -192,19 +196,19 @@ class Device {
 
 /// A piece of memory that goes to or comes from one peer.
 struct BoundSegment {
-  void* data;
-  std::int64_t size;  ///< elements
+  void* data = nullptr;
+  std::int64_t size = 0;  ///< elements
 };
 
-/// sends[p] goes to group rank p, receives[p] comes from it; the own pair is copied on the device. Empty pairs move nothing:
-/// both sides leave them out.
+/// sends[p] goes to group rank p, receives[p] comes from it; the own pair is copied on the device. Empty
+/// pairs move nothing: both sides leave them out.
 struct BoundAllToAll {
-  DType dtype;
+  DType dtype = DType::kFp32;
   std::vector<BoundSegment> sends, receives;
 };
 /// `send` goes to every other rank, receives[p] comes from p; the own block is copied on the device.
 struct BoundAllGather {
-  DType dtype;
+  DType dtype = DType::kFp32;
   BoundSegment send;
   std::vector<BoundSegment> receives;
 };

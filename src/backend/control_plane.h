@@ -8,8 +8,8 @@
 
 namespace muonbench {
 
-/// How ranks agree and report, outside every timed region; never the data plane. Collective: all ranks make the same calls
-/// in the same order. May throw RuntimeFailure.
+/// How ranks agree and report, outside every timed region; never the data plane. Collective: all ranks make
+/// the same calls in the same order. May throw RuntimeFailure.
 class ControlPlane {
  public:
   ControlPlane() = default;

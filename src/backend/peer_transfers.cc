@@ -19,8 +19,8 @@ Bytes bytes_with_others(const std::vector<BoundSegment>& segments, int own, DTyp
 }
 
 void check_segments(const PeerTransfers& transfers, const std::vector<BoundSegment>& segments, int size) {
-  MUONBENCH_CHECK(segments.size() == static_cast<std::size_t>(size), "{} of a group of {} ranks has {} segments",
-                  transfers.collective, size, segments.size());
+  MUONBENCH_CHECK(segments.size() == static_cast<std::size_t>(size),
+                  "{} of a group of {} ranks has {} segments", transfers.collective, size, segments.size());
   for (const BoundSegment& segment : segments) {
     MUONBENCH_CHECK(segment.size >= 0, "{}: a segment of {} elements", transfers.collective, segment.size);
     MUONBENCH_CHECK(segment.size == 0 || segment.data != nullptr, "{}: {} elements without an address",
@@ -33,8 +33,8 @@ PeerTransfers checked(PeerTransfers transfers, int size) {
   check_segments(transfers, transfers.receives, size);
   const auto own = static_cast<std::size_t>(transfers.rank);
   MUONBENCH_CHECK(transfers.sends[own].size == transfers.receives[own].size,
-                  "{}: rank {} sends {} elements to itself and receives {}", transfers.collective, transfers.rank,
-                  transfers.sends[own].size, transfers.receives[own].size);
+                  "{}: rank {} sends {} elements to itself and receives {}", transfers.collective,
+                  transfers.rank, transfers.sends[own].size, transfers.receives[own].size);
   return transfers;
 }
 

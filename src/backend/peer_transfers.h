@@ -10,9 +10,10 @@
 
 namespace muonbench {
 
-/// A collective as what one rank sends to and receives from each peer: the form in which transports carry out all of them.
+/// A collective as what one rank sends to and receives from each peer: the form in which transports carry out
+/// all of them.
 struct PeerTransfers {
-  std::string_view collective;                ///< "all_to_all", "all_gather"; for messages
+  std::string_view collective;  ///< "all_to_all", "all_gather"; for messages
   DType dtype = DType::kFp32;
   int rank = 0;                               ///< of this rank, in the group
   std::vector<BoundSegment> sends, receives;  ///< by group rank
@@ -28,8 +29,8 @@ struct PeerTransfers {
 /// Adds one run of `work`. A group of one makes no collective.
 void count_collective(TrafficCounters& counters, const PeerTransfers& work);
 
-/// Throws RuntimeFailure unless there is one segment for each of the `size` ranks, none of negative size or without an
-/// address, and the own block is received in the size in which it is sent.
+/// Throws RuntimeFailure unless there is one segment for each of the `size` ranks, none of negative size or
+/// without an address, and the own block is received in the size in which it is sent.
 [[nodiscard]] PeerTransfers peer_transfers(const BoundAllToAll& work, int rank, int size);
 [[nodiscard]] PeerTransfers peer_transfers(const BoundAllGather& work, int rank, int size);
 

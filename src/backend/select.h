@@ -14,7 +14,8 @@ namespace muonbench {
 /// Backends that this program was built with, by the names of run.backend.
 [[nodiscard]] std::vector<std::string> linked_backends();
 
-/// The device of the rank that is the `local_rank`-th on its machine. Throws ConfigError if the backend is not linked.
+/// The device of the rank that is the `local_rank`-th on its machine. Throws ConfigError if the backend is
+/// not linked.
 [[nodiscard]] std::unique_ptr<Device> make_device(std::string_view backend, int local_rank);
 
 }  // namespace muonbench

@@ -13,7 +13,8 @@ std::vector<std::string> linked_backends() { return {"cpu"}; }
 
 std::unique_ptr<Device> make_device(std::string_view backend, int local_rank) {
   if (backend != "cpu")
-    throw ConfigError(text("run.backend: this program was built with {}, got '{}'", join(linked_backends()), backend));
+    throw ConfigError(
+        text("run.backend: this program was built with {}, got '{}'", join(linked_backends()), backend));
   const std::string advice = cpu::blas_advice();
   if (local_rank == 0 && !advice.empty()) log_warn(advice);
   return std::make_unique<cpu::CpuDevice>();

@@ -28,7 +28,8 @@ class Error : public std::runtime_error {
   ExitCode code_;
 };
 
-/// The configuration or command line cannot be honoured. Thrown before the first step, the same on every rank.
+/// The configuration or command line cannot be honoured. Thrown before the first step, the same on every
+/// rank.
 class ConfigError : public Error {
  public:
   explicit ConfigError(const std::string& message) : Error(ExitCode::kUsage, message) {}

@@ -1,10 +1,10 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
-// The compiled part of fmt, from its own headers: what <fmt/core.h> declares is defined here, so that no program needs
-// fmt's shared library where it runs.
-#include <fmt/format-inl.h>
-
+// The compiled part of fmt, from its own headers: what <fmt/core.h> declares is defined here, so that no
+// program needs fmt's shared library where it runs.
 #include <locale>
+
+#include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE
 namespace detail {

@@ -18,7 +18,8 @@ namespace muonbench {
 /// Order-dependent combination of two values.
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t a, std::uint64_t b) { return mix(mix(a) ^ b); }
 
-/// Collects values in order into one 64-bit fingerprint. Equal inputs in equal order give equal results on any machine.
+/// Collects values in order into one 64-bit fingerprint. Equal inputs in equal order give equal results on
+/// any machine.
 class Fingerprint {
  public:
   Fingerprint& add(std::uint64_t value) {

@@ -10,9 +10,9 @@ namespace muonbench {
 /// What a byte is for. Every allocation on a device and every buffer of a program has one.
 enum class MemoryUse { kWeights, kMaster, kMomentum, kAdam, kGradient, kExchange, kNsScratch };
 
-inline constexpr std::array kAllMemoryUses = {MemoryUse::kWeights, MemoryUse::kMaster,   MemoryUse::kMomentum,
-                                              MemoryUse::kAdam,    MemoryUse::kGradient, MemoryUse::kExchange,
-                                              MemoryUse::kNsScratch};
+inline constexpr std::array kAllMemoryUses = {
+    MemoryUse::kWeights,  MemoryUse::kMaster,   MemoryUse::kMomentum, MemoryUse::kAdam,
+    MemoryUse::kGradient, MemoryUse::kExchange, MemoryUse::kNsScratch};
 
 /// Uses that live within a step: their buffers share arenas. All others last.
 inline constexpr std::array kTransientUses = {MemoryUse::kExchange, MemoryUse::kNsScratch};

@@ -6,8 +6,8 @@ namespace muonbench {
 
 enum class WeightDecayMethod { kDecoupled, kIndependent, kL2, kPalm };
 
-/// Scalars of the momentum pass. Every operation is fp32, rounded after each multiply and each add (never contracted
-/// into an fma), in the order written, so that every mode and every backend computes equal bits:
+/// Scalars of the momentum pass. Every operation is fp32, rounded after each multiply and each add (never
+/// contracted into an fma), in the order written, so that every mode and every backend computes equal bits:
 ///   decay      p <- p + factor * p, factor = -wd*lr (decoupled), -wd (independent), -wd*lr^2 (palm);
 ///              l2: g <- g + wd * p instead, the gradient itself is changed; wd == 0 skips the pass.
 ///   momentum   buf <- lerp(buf, g, 1 - momentum)
@@ -21,7 +21,8 @@ struct MomentumRule {
   bool nesterov = true;
   WeightDecayMethod weight_decay_method = WeightDecayMethod::kDecoupled;
 
-  /// What p is multiplied by and added to itself; 0 for l2 and for weight_decay 0. Computed in double, rounded once.
+  /// What p is multiplied by and added to itself; 0 for l2 and for weight_decay 0. Computed in double,
+  /// rounded once.
   [[nodiscard]] float decay_factor() const {
     const double wd = weight_decay;
     switch (weight_decay_method) {
@@ -40,7 +41,8 @@ struct MomentumRule {
 
 /// Scalars of Adam, step k counted from 1, all fp32, bias corrections computed in double and rounded once:
 ///   g <- g + wd*p (only if not decoupled);  m <- b1*m + (1-b1)*g;  v <- b2*v + (1-b2)*g*g
-///   p <- p - lr * ( (m/(1-b1^k)) / (sqrt(v/(1-b2^k)) + eps) + wd*p )   (wd*p only if decoupled, with the old p)
+///   p <- p - lr * ( (m/(1-b1^k)) / (sqrt(v/(1-b2^k)) + eps) + wd*p )   (wd*p only if decoupled, with the old
+///   p)
 struct AdamRule {
   float lr = 0.0F;
   float beta1 = 0.0F;

@@ -22,12 +22,13 @@ class Rank {
   int value_ = 0;
 };
 
-using WorldRank = Rank<struct WorldTag>;      ///< rank in MPI_COMM_WORLD
-using GtpRank = Rank<struct GtpRematTag>;     ///< g: index in the gtp_remat group
-using TpRank = Rank<struct TpTag>;            ///< t: index in the tp group
-using GroupRank = Rank<struct AnyGroupTag>;   ///< index in whatever process group the context names
+using WorldRank = Rank<struct WorldTag>;     ///< rank in MPI_COMM_WORLD
+using GtpRank = Rank<struct GtpRematTag>;    ///< g: index in the gtp_remat group
+using TpRank = Rank<struct TpTag>;           ///< t: index in the tp group
+using GroupRank = Rank<struct AnyGroupTag>;  ///< index in whatever process group the context names
 
-/// A 64-bit count with a unit. Counts of different units do not mix; multiplying by a plain number keeps the unit.
+/// A 64-bit count with a unit. Counts of different units do not mix; multiplying by a plain number keeps the
+/// unit.
 template <class Tag>
 class Count {
  public:

@@ -22,7 +22,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const bool same = lower(a[i - 1]) == lower(b[j - 1]);
       row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (same ? 0U : 1U)});
-      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      const bool swapped =
+          i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
       if (swapped) row[j] = std::min(row[j], two_above[j - 2] + 1);
     }
   }
@@ -42,8 +43,8 @@ std::string join(const std::vector<std::string>& parts, std::string_view between
 }
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
-  // A third of the letters wrong is a misspelling; more is another word. Nothing longer than a name can be one, and
-  // the distance costs a product of lengths.
+  // A third of the letters wrong is a misspelling; more is another word. Nothing longer than a name can be
+  // one, and the distance costs a product of lengths.
   constexpr std::size_t kLongestName = 64;
   if (word.size() > kLongestName) return {};
   std::size_t least = std::numeric_limits<std::size_t>::max();

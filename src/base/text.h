@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fmt/core.h>
-
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 namespace muonbench {
 

@@ -13,68 +13,56 @@ namespace {
 
 /// One rank's row as it travels to rank 0.
 struct RankRow {
-  MemoryInfo memory;
-  StepCounts counts;
+  RankCosts costs;
   double step_p50 = 0.0;
 };
 
-MemoryInfo memory_info(const MemoryLedger& ledger) {
-  MemoryInfo info;
-  info.weights_bytes = ledger.of(MemoryUse::kWeights).value();
-  info.master_bytes = ledger.of(MemoryUse::kMaster).value();
-  info.momentum_bytes = ledger.of(MemoryUse::kMomentum).value();
-  info.adam_bytes = ledger.of(MemoryUse::kAdam).value();
-  info.pad_bytes = ledger.pads.value();
-  info.gradient_bytes = ledger.of(MemoryUse::kGradient).value();
-  info.exchange_bytes = ledger.of(MemoryUse::kExchange).value();
-  info.ns_scratch_bytes = ledger.of(MemoryUse::kNsScratch).value();
-  info.state_bytes = ledger.state().value();
-  info.peak_bytes = ledger.peak().value();
-  return info;
-}
-
 RankRow row_of(const ModeRun& run) {
   std::vector<double> seconds;
+  seconds.reserve(run.steps.size());
   for (const StepTimes& times : run.steps) seconds.push_back(times.seconds);
-  RankRow row{memory_info(run.ledger), run.counts, median(seconds).value_or(0.0)};
-  row.memory.process_peak_bytes = run.process_peak_bytes;
+  RankRow row{run.costs, median(seconds).value_or(0.0)};
+  row.costs.memory.process_peak_bytes = run.process_peak_bytes;
   return row;
 }
 
-std::vector<RankInfo> rank_infos(const std::vector<RankRow>& rows, const StepInputs& inputs,
-                                 const std::vector<std::string>& hosts) {
-  std::vector<RankInfo> infos;
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const DomainPlace place = inputs.grid.coordinates(Family::kDense, WorldRank(static_cast<int>(r))).place;
-    RankInfo info;
-    info.rank = static_cast<int>(r);
-    info.host = hosts[r];
-    info.g = place.g.value();
-    info.t = place.t.value();
-    info.memory = rows[r].memory;
-    info.ns_calls = rows[r].counts.ns_calls;
-    info.ns_flops = rows[r].counts.ns_flops;
-    info.collectives = rows[r].counts.collectives;
-    info.sent_bytes = rows[r].counts.sent.value();
-    info.received_bytes = rows[r].counts.received.value();
-    info.step_seconds_p50 = rows[r].step_p50;
-    infos.push_back(info);
-  }
-  return infos;
+RankInfo rank_info(const RankCosts& costs, const RankGrid& grid, WorldRank rank) {
+  const DomainPlace place = grid.coordinates(Family::kDense, rank).place;
+  RankInfo info;
+  info.rank = rank.value();
+  info.g = place.g.value();
+  info.t = place.t.value();
+  info.memory = costs.memory;
+  info.ns_calls = costs.counts.ns_calls;
+  info.ns_flops = costs.counts.ns_flops;
+  info.collectives = costs.counts.collectives;
+  info.sent_bytes = costs.counts.sent.value();
+  info.received_bytes = costs.counts.received.value();
+  return info;
+}
+
+std::optional<double> imbalance(const std::vector<RankCosts>& costs, double (*of)(const RankCosts&)) {
+  std::vector<double> values;
+  values.reserve(costs.size());
+  for (const RankCosts& one : costs) values.push_back(of(one));
+  return max_over_mean(values);
 }
 
 enum class Verified { kYes, kNo };
 
-std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& inputs, MuonUse muon, Verified verified) {
+std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& inputs, MuonUse muon,
+                                   Verified verified) {
   std::vector<ParamInfo> infos;
   for (std::size_t i = 0; i < inputs.specs.size(); ++i) {
     const Parameter& param = inputs.params.params[i];
     ParamInfo info;
     info.name = param.name;
-    info.shape = param.dims == 1 ? std::vector{param.shape.rows} : std::vector{param.shape.rows, param.shape.cols};
+    info.shape =
+        param.dims == 1 ? std::vector{param.shape.rows} : std::vector{param.shape.rows, param.shape.cols};
     info.sharding = name_of(inputs.specs[i].sharding());
     if (const auto& home = inputs.homes[i]; home && muon == MuonUse::kMuon) {
-      info.home = HomeInfo{param.name, home->g.value(), home->t ? std::optional(home->t->value()) : std::nullopt};
+      info.home =
+          HomeInfo{param.name, home->g.value(), home->t ? std::optional(home->t->value()) : std::nullopt};
     }
     if (verified == Verified::kYes) {
       info.delta_abs_min = check.params[i].delta_abs_min;
@@ -113,15 +101,16 @@ double exchange_seconds(const ModeInfo& info) {
   return sum;
 }
 
-ThroughputInfo throughput(const ModeInfo& info, const std::vector<RankRow>& rows, std::int64_t parameters) {
+ThroughputInfo throughput(const ModeInfo& info, const std::vector<RankCosts>& costs,
+                          std::int64_t parameters) {
   ThroughputInfo rates;
   const double step = info.step_seconds ? info.step_seconds->p50 : 0.0;
   if (step <= 0.0) return rates;
   double flops = 0.0, buffer = 0.0, wire = 0.0;
-  for (const RankRow& row : rows) {
-    flops += static_cast<double>(row.counts.ns_flops);
-    buffer = std::max(buffer, static_cast<double>(row.counts.exchange_buffer.value()));
-    wire = std::max(wire, static_cast<double>(row.counts.exchange_wire.value()));
+  for (const RankCosts& one : costs) {
+    flops += static_cast<double>(one.counts.ns_flops);
+    buffer = std::max(buffer, static_cast<double>(one.counts.exchange_buffer.value()));
+    wire = std::max(wire, static_cast<double>(one.counts.exchange_wire.value()));
   }
   if (flops > 0.0) rates.ns_tflops = flops / step / 1e12;
   rates.parameters_per_second = static_cast<double>(parameters) / step;
@@ -133,44 +122,54 @@ ThroughputInfo throughput(const ModeInfo& info, const std::vector<RankRow>& rows
   return rates;
 }
 
-std::optional<double> imbalance(const std::vector<RankRow>& rows, double (*of)(const RankRow&)) {
-  std::vector<double> values;
-  for (const RankRow& row : rows) values.push_back(of(row));
-  return max_over_mean(values);
-}
-
 }  // namespace
+
+ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs, const std::vector<RankCosts>& costs) {
+  ModeInfo info;
+  info.mode = mode.name;
+  if (mode.muon == MuonUse::kMuon) info.ns_algorithm = name_in(kNsAlgorithmNames, inputs.ns.algorithm);
+  for (std::size_t r = 0; r < costs.size(); ++r)
+    info.ranks.push_back(rank_info(costs[r], inputs.grid, WorldRank(static_cast<int>(r))));
+  if (mode.muon == MuonUse::kMuon)
+    info.ns_cost_max_over_mean =
+        imbalance(costs, [](const RankCosts& one) { return static_cast<double>(one.counts.ns_cost); });
+  info.state_max_over_mean =
+      imbalance(costs, [](const RankCosts& one) { return static_cast<double>(one.memory.state_bytes); });
+  return info;
+}
 
 CollectedMode collect_mode(const Mode& mode, const ResolvedRun& run, const ModeRun& mode_run,
                            const std::vector<std::string>& hosts, ControlPlane& control) {
-  CollectedMode collected;
-  ModeInfo& info = collected.info;
-  info.mode = mode.name;
-  info.ns_algorithm = name_in(kNsAlgorithmNames, run.inputs.ns.algorithm);
-
-  std::vector<double> seconds{mode_run.first_step_seconds};
+  std::vector<double> seconds;
+  seconds.reserve(mode_run.steps.size() + 1);
+  seconds.push_back(mode_run.first_step_seconds);
   for (const StepTimes& times : mode_run.steps) seconds.push_back(times.seconds);
   std::vector<double> slowest = control.max(seconds);
+  const std::map<std::string, double> phases = run.config.run.timing == Timing::kPhases
+                                                   ? phase_seconds(mode_run, control)
+                                                   : std::map<std::string, double>();
+  const std::vector<std::string> rows = control.gather(pack(std::vector{row_of(mode_run)}));
+  const std::vector<std::string> row_checks = control.gather(pack(mode_run.checks));
+  if (control.rank() != 0) return {};
+
+  std::vector<RankCosts> costs;
+  costs.reserve(rows.size());
+  for (const std::string& bytes : rows) costs.push_back(unpack<RankRow>(bytes).front().costs);
+  std::vector<std::vector<RowCheck>> checks;
+  checks.reserve(row_checks.size());
+  for (const std::string& bytes : row_checks) checks.push_back(unpack<RowCheck>(bytes));
+
+  CollectedMode collected{planned_mode_info(mode, run.inputs, costs), merge_checks(checks, run.params)};
+  ModeInfo& info = collected.info;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    info.ranks[r].host = hosts[r];
+    info.ranks[r].step_seconds_p50 = unpack<RankRow>(rows[r]).front().step_p50;
+  }
   info.first_step_seconds = slowest.front();
   slowest.erase(slowest.begin());
   info.step_seconds = summarise(slowest);
-  if (run.config.run.timing == Timing::kPhases) info.phases_seconds = phase_seconds(mode_run, control);
-
-  std::vector<RankRow> rows;
-  for (const std::string& bytes : control.gather(pack(std::vector{row_of(mode_run)})))
-    rows.push_back(unpack<RankRow>(bytes).front());
-  std::vector<std::vector<RowCheck>> checks;
-  for (const std::string& bytes : control.gather(pack(mode_run.checks))) checks.push_back(unpack<RowCheck>(bytes));
-  if (control.rank() != 0) return collected;
-
-  info.ranks = rank_infos(rows, run.inputs, hosts);
-  info.throughput = throughput(info, rows, run.params.elements().value());
-  if (mode.muon == MuonUse::kMuon)
-    info.ns_cost_max_over_mean =
-        imbalance(rows, [](const RankRow& row) { return static_cast<double>(row.counts.ns_cost); });
-  info.state_max_over_mean =
-      imbalance(rows, [](const RankRow& row) { return static_cast<double>(row.memory.state_bytes); });
-  collected.check = merge_checks(checks, run.params);
+  info.phases_seconds = phases;
+  info.throughput = throughput(info, costs, run.params.elements().value());
   const Verified verified = run.config.run.verify ? Verified::kYes : Verified::kNo;
   if (verified == Verified::kYes) info.nonfinite_values = collected.check.nonfinite();
   info.params = param_infos(collected.check, run.inputs, mode.muon, verified);
@@ -201,7 +200,8 @@ std::vector<HomeInfo> home_infos(const StepInputs& inputs) {
 }
 
 void add_speedups(std::vector<ModeInfo>& modes) {
-  const auto reference = std::find_if(modes.begin(), modes.end(), [](const ModeInfo& m) { return m.mode == "duplicated"; });
+  const auto reference =
+      std::find_if(modes.begin(), modes.end(), [](const ModeInfo& m) { return m.mode == "duplicated"; });
   if (reference == modes.end() || !reference->step_seconds) return;
   for (ModeInfo& mode : modes) {
     if (mode.step_seconds && mode.step_seconds->p50 > 0.0)

@@ -11,7 +11,13 @@
 
 namespace muonbench {
 
-/// What all ranks found in one mode, put together. Collective; `info` is complete on rank 0 alone, `check` likewise.
+/// A mode as its programs alone tell it, one entry of `costs` per world rank; every measured field is
+/// unknown.
+[[nodiscard]] ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs,
+                                         const std::vector<RankCosts>& costs);
+
+/// What all ranks found in one mode, put together. Collective; `info` is complete on rank 0 alone, `check`
+/// likewise.
 struct CollectedMode {
   ModeInfo info;
   ModelCheck check;
@@ -19,7 +25,8 @@ struct CollectedMode {
 [[nodiscard]] CollectedMode collect_mode(const Mode& mode, const ResolvedRun& run, const ModeRun& mode_run,
                                          const std::vector<std::string>& hosts, ControlPlane& control);
 
-/// Facts about hosts, devices and libraries; complete on rank 0 alone. `hosts` of the result: host of each rank.
+/// Facts about hosts, devices and libraries; complete on rank 0 alone. `hosts` of the result: host of each
+/// rank.
 struct CollectedEnvironment {
   EnvironmentInfo info;
   std::vector<std::string> host_of_rank;

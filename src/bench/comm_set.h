@@ -13,12 +13,12 @@
 
 namespace muonbench {
 
-/// Makes a communicator over `members` (world ranks, ascending). Collective over all world ranks: each calls it with the
-/// members of its own group, in the same order of groups.
+/// Makes a communicator over `members` (world ranks, ascending). Collective over all world ranks: each calls
+/// it with the members of its own group, in the same order of groups.
 using MakeComm = std::function<std::unique_ptr<Comm>(const std::vector<WorldRank>& members)>;
 
-/// One communicator per process group of more than one rank, all made up front, in one order, on every rank, whatever
-/// it holds: making them when first needed would wait for ranks that never need them.
+/// One communicator per process group of more than one rank, all made up front, in one order, on every rank,
+/// whatever it holds: making them when first needed would wait for ranks that never need them.
 class CommSet {
  public:
   CommSet(const RankGrid& grid, WorldRank rank, const MakeComm& make);

@@ -137,7 +137,7 @@ std::map<std::string, std::optional<std::string>> environment_variables(
     const std::vector<std::string>& names) {
   std::map<std::string, std::optional<std::string>> values;
   for (const std::string& name : names) {
-    const char* const value = std::getenv(name.c_str());
+    const char* const value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nobody sets any
     values[name] = value == nullptr ? std::nullopt : std::optional<std::string>(value);
   }
   return values;

@@ -30,7 +30,8 @@ std::string pack_piece(const MasterRows& piece) {
 /// The full matrix on rank 0, from every rank's rows of the one parameter; empty elsewhere.
 std::vector<double> assemble(const std::vector<MasterRows>& mine, Shape full, ControlPlane& control) {
   // A rank whose shard is all pads, or that keeps no row, has an empty piece or none.
-  const std::vector<std::string> pieces = control.gather(mine.empty() ? std::string() : pack_piece(mine.front()));
+  const std::vector<std::string> pieces =
+      control.gather(mine.empty() ? std::string() : pack_piece(mine.front()));
   std::vector<double> matrix;
   if (control.rank() != 0) return matrix;
   matrix.assign(static_cast<std::size_t>(full.elements().value()), std::numeric_limits<double>::quiet_NaN());
@@ -89,8 +90,12 @@ class Judge {
 class CaseRun {
  public:
   CaseRun(const GoldenCase& golden, DomainShape domain, RankContext& context)
-      : golden_(golden), context_(context), grid_(GridShape{domain.tp, domain.gtp_remat}), params_(make_params(domain)),
-        inputs_(make_inputs()), program_(build_program(mode(), inputs_, context.rank)),
+      : golden_(golden),
+        context_(context),
+        grid_(GridShape{domain.tp, domain.gtp_remat}),
+        params_(make_params(domain)),
+        inputs_(make_inputs()),
+        program_(build_program(mode(), inputs_, context.rank)),
         executor_(program_, context.device, context.comms.table()),
         state_(program_, inputs_, context.rank, context.device, executor_) {}
 
@@ -123,8 +128,10 @@ class CaseRun {
     param.shape = Shape{golden_.shape[0], param.dims == 2 ? golden_.shape[1] : 1};
     param.optimizer = golden_.kind == GoldenKind::kAdam ? OptimizerKind::kAdam : OptimizerKind::kMuon;
     param.group = "dense";
-    if (param.shape.rows % domain.tp == 0) param.tp_dim = 0;
-    else if (param.dims == 2 && param.shape.cols % domain.tp == 0) param.tp_dim = 1;
+    if (param.shape.rows % domain.tp == 0)
+      param.tp_dim = 0;
+    else if (param.dims == 2 && param.shape.cols % domain.tp == 0)
+      param.tp_dim = 1;
     return ParamSet{{param}};
   }
 
@@ -150,7 +157,9 @@ class CaseRun {
     static_cast<void>(executor_.run_step(StepContext{k}, PhaseTiming::kOff));
   }
 
-  [[nodiscard]] std::vector<double> master() { return assemble(state_.read_master(), full(), context_.control); }
+  [[nodiscard]] std::vector<double> master() {
+    return assemble(state_.read_master(), full(), context_.control);
+  }
 
   void run_newton_schulz() {
     const GivenValues values(full().cols, std::vector<float>(golden_.input.size(), 0.0F), {golden_.input});
@@ -169,13 +178,16 @@ class CaseRun {
     const GivenValues values(full().cols, golden_.weight_before, golden_.grads);
     state_.initialise(values);
     Judge judge(row_);
-    const auto bound = [b](double change, double steps, double size) { return b * change + steps * 0x1p-24 * size; };
+    const auto bound = [b](double change, double steps, double size) {
+      return b * change + steps * 0x1p-24 * size;
+    };
     const auto steps = static_cast<std::int64_t>(golden_.grads.size());
     for (std::int64_t k = 0; k < steps; ++k) {
       step(values, k);
       const std::vector<float>& expected = golden_.weight_after[static_cast<std::size_t>(k)];
-      judge.compare(master(), expected, bound(norm_of_difference(expected, golden_.weight_before),
-                                              static_cast<double>(k + 1), norm(expected)));
+      judge.compare(master(), expected,
+                    bound(norm_of_difference(expected, golden_.weight_before), static_cast<double>(k + 1),
+                          norm(expected)));
     }
     for (const auto& [name, kind] : moments) {
       const std::vector<float>& expected = golden_.moments_after.at(name);
@@ -200,8 +212,8 @@ class CaseRun {
 GoldenRow run_golden_case(const GoldenCase& golden, DomainShape domain, RankContext& context) {
   GoldenRow row = CaseRun(golden, domain, context).run();
   // Rank 0 alone saw the full matrices.
-  const std::vector<double> judged =
-      unpack<double>(context.control.broadcast(pack(std::vector{row.max_abs_error, row.relative_error, row.of_bound})));
+  const std::vector<double> judged = unpack<double>(
+      context.control.broadcast(pack(std::vector{row.max_abs_error, row.relative_error, row.of_bound})));
   row.max_abs_error = judged[0];
   row.relative_error = judged[1];
   row.of_bound = judged[2];

@@ -12,28 +12,29 @@ namespace muonbench {
 namespace {
 
 /// Compares what communicators counted over some steps with what the program says of one.
-void check_traffic(const CommSet& comms, const TrafficCounters& before, const StepCounts& expected, std::int64_t steps) {
+void check_traffic(const CommSet& comms, const TrafficCounters& before, const StepCounts& expected,
+                   std::int64_t steps) {
   const TrafficCounters after = comms.counters();
   MUONBENCH_CHECK(after.collectives - before.collectives == expected.collectives * steps,
-                  "{} collectives counted in {} steps, the program has {} a step", after.collectives - before.collectives,
-                  steps, expected.collectives);
-  MUONBENCH_CHECK(after.sent - before.sent == expected.sent * steps, "{} B sent in {} steps, the program has {} B a step",
-                  (after.sent - before.sent).value(), steps, expected.sent.value());
+                  "{} collectives counted in {} steps, the program has {} a step",
+                  after.collectives - before.collectives, steps, expected.collectives);
+  MUONBENCH_CHECK(after.sent - before.sent == expected.sent * steps,
+                  "{} B sent in {} steps, the program has {} B a step", (after.sent - before.sent).value(),
+                  steps, expected.sent.value());
   MUONBENCH_CHECK(after.received - before.received == expected.received * steps,
-                  "{} B received in {} steps, the program has {} B a step", (after.received - before.received).value(),
-                  steps, expected.received.value());
+                  "{} B received in {} steps, the program has {} B a step",
+                  (after.received - before.received).value(), steps, expected.received.value());
 }
 
 }  // namespace
 
-ModeRun run_mode(const Mode& mode, const StepInputs& inputs, const RunSettings& settings, const ValueSource& values,
-                 RankContext& context) {
+ModeRun run_mode(const Mode& mode, const StepInputs& inputs, const RunSettings& settings,
+                 const ValueSource& values, RankContext& context) {
   // Where the kernel refuses, the peak counts from the process's start: larger, never smaller.
   static_cast<void>(reset_process_peak());
   const StepProgram program = build_program(mode, inputs, context.rank);
   ModeRun run;
-  run.counts = count_step(program, inputs.grid, context.rank);
-  run.ledger = ledger_of(program);
+  run.costs = costs_of(program, inputs.grid, context.rank);
 
   Watchdog watchdog(settings.timeout_seconds, text("mode {}, rank {}", mode.name, context.rank.value()));
   Executor executor(program, context.device, context.comms.table());
@@ -52,7 +53,7 @@ ModeRun run_mode(const Mode& mode, const StepInputs& inputs, const RunSettings& 
     if (step == 0) run.first_step_seconds = times.seconds;
     if (step >= settings.warmup_steps) run.steps.push_back(times);
   }
-  check_traffic(context.comms, before, run.counts, steps);
+  check_traffic(context.comms, before, run.costs.counts, steps);
   run.process_peak_bytes = process_peak_bytes();
 
   if (settings.verify) {

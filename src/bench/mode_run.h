@@ -9,6 +9,7 @@
 #include "src/backend/backend.h"
 #include "src/backend/control_plane.h"
 #include "src/bench/comm_set.h"
+#include "src/bench/rank_costs.h"
 #include "src/bench/value_source.h"
 #include "src/bench/verify.h"
 #include "src/config/run_config.h"
@@ -26,18 +27,17 @@ struct RankContext {
 
 /// What a run of one mode left behind on this rank.
 struct ModeRun {
-  StepCounts counts;
-  MemoryLedger ledger;
+  RankCosts costs;
   std::optional<std::int64_t> process_peak_bytes;
   double first_step_seconds = 0.0;
-  std::vector<StepTimes> steps;         ///< timed steps
-  std::vector<RowCheck> checks;         ///< empty unless verified
-  std::vector<MasterRows> masters;      ///< empty unless verified: the final master copies
+  std::vector<StepTimes> steps;     ///< timed steps
+  std::vector<RowCheck> checks;     ///< empty unless verified
+  std::vector<MasterRows> masters;  ///< empty unless verified: the final master copies
 };
 
-/// Builds the mode's program for this rank, runs warm-up and timed steps, and reads the state back if run.verify. Ranks start
-/// each step together (a barrier outside the timed part); gradients are made before it. Throws RuntimeFailure if a step moved
-/// other bytes or made other collectives than the program says.
+/// Builds the mode's program for this rank, runs warm-up and timed steps, and reads the state back if
+/// run.verify. Ranks start each step together (a barrier outside the timed part); gradients are made before
+/// it. Throws RuntimeFailure if a step moved other bytes or made other collectives than the program says.
 [[nodiscard]] ModeRun run_mode(const Mode& mode, const StepInputs& inputs, const RunSettings& settings,
                                const ValueSource& values, RankContext& context);
 

@@ -12,8 +12,8 @@ namespace {
 
 /// What a rank says of its host and device, a line each; names of hosts and devices hold no line ends.
 std::string describe_rank(const Provenance& provenance, const Capabilities& device) {
-  return text("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", host_name(), provenance.local_rank, usable_cores(), device.threads,
-              device.device_name, device.memory_bytes, device.pci.value_or(""));
+  return text("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", host_name(), provenance.local_rank, usable_cores(),
+              device.threads, device.device_name, device.memory_bytes, device.pci.value_or(""));
 }
 
 struct RankDescription {
@@ -55,7 +55,8 @@ CollectedEnvironment collect_environment(const Provenance& provenance, RankConte
   info.git_dirty = provenance.git_dirty;
   info.time = utc_time_now();
   info.blas_threads = device.threads;
-  for (const char* name : {"mpi", "nccl", "cuda", "cublas", "blas", "compiler"}) info.versions[name] = std::nullopt;
+  for (const char* name : {"mpi", "nccl", "cuda", "cublas", "blas", "compiler"})
+    info.versions[name] = std::nullopt;
   for (const auto* versions : {&provenance.versions, &device.versions})
     for (const auto& [name, version] : *versions) info.versions[name] = version;
 

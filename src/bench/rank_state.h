@@ -22,11 +22,13 @@ struct MasterRows {
   std::vector<float> values;  ///< rows x cols
 };
 
-/// The persistent arrays of a bound program on one rank: filled before the first step and before each step, read after.
+/// The persistent arrays of a bound program on one rank: filled before the first step and before each step,
+/// read after.
 class RankState {
  public:
   /// All arguments must outlive the state.
-  RankState(const StepProgram& program, const StepInputs& inputs, WorldRank rank, Device& device, const Executor& executor)
+  RankState(const StepProgram& program, const StepInputs& inputs, WorldRank rank, Device& device,
+            const Executor& executor)
       : program_(program), inputs_(inputs), rank_(rank), device_(device), executor_(executor) {}
 
   /// Weights and master from `values`, everything else zero; pads zero.
@@ -35,7 +37,8 @@ class RankState {
 
   /// Master copies of all parameters that this rank holds, in model order.
   [[nodiscard]] std::vector<MasterRows> read_master() const;
-  /// Weights of the shard as fp32, true rows only, one entry per parameter held; `counted` means nothing here.
+  /// Weights of the shard as fp32, true rows only, one entry per parameter held; `counted` means nothing
+  /// here.
   [[nodiscard]] std::vector<MasterRows> read_weights() const;
   /// An array of one kind, true rows only, for every parameter of which this rank keeps some.
   [[nodiscard]] std::vector<MasterRows> read(StateKind kind) const;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "src/base/error.h"
@@ -23,8 +25,9 @@ MomentumRule muon_rule(const MuonConfig& muon) {
 }
 
 AdamRule adam_rule(const AdamConfig& adam) {
-  return AdamRule{static_cast<float>(adam.lr),    static_cast<float>(adam.beta1),        static_cast<float>(adam.beta2),
-                  static_cast<float>(adam.eps),   static_cast<float>(adam.weight_decay), adam.decoupled_weight_decay};
+  return AdamRule{static_cast<float>(adam.lr),           static_cast<float>(adam.beta1),
+                  static_cast<float>(adam.beta2),        static_cast<float>(adam.eps),
+                  static_cast<float>(adam.weight_decay), adam.decoupled_weight_decay};
 }
 
 NsOptions ns_options(const MuonConfig& muon) {
@@ -40,39 +43,56 @@ void refuse_uncountable_work(const ParamSet& params, const NsOptions& ns) {
     const auto m = static_cast<double>(param.shape.min_dim()), n = static_cast<double>(param.shape.max_dim());
     flops += static_cast<double>(ns.steps.size()) * (4.0 * m * m * n + 2.0 * m * m * m);
     if (flops >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
-      throw ConfigError(text("parameter '{}' ({} x {}): the NS work of a step is {:.3g} floating point operations so far, "
-                             "expected it to fit a signed 64-bit number",
-                             param.name, param.shape.rows, param.shape.cols, flops));
+      throw ConfigError(
+          text("parameter '{}' ({} x {}): the NS work of a step is {:.3g} floating point operations so far, "
+               "expected it to fit a signed 64-bit number",
+               param.name, param.shape.rows, param.shape.cols, flops));
     }
   }
 }
 
-std::vector<HomeCandidate> candidates_of(const ParamGroup& group, const StepInputs& inputs) {
-  std::vector<HomeCandidate> candidates;
-  for (const ParamIndex p : group.params) candidates.push_back({inputs.params[p].name, inputs.specs[p.at()]});
-  return candidates;
-}
+/// Parameters whose homes are assigned together: one rank's view of a domain, in model order. Ranks of one
+/// stage and ep index hold equal lists.
+struct Pool {
+  DomainShape domain;
+  std::vector<ParamIndex> params;
 
-void store_homes(const std::vector<ParamIndex>& params, const std::vector<std::optional<Home>>& homes, StepInputs& inputs) {
-  for (std::size_t i = 0; i < params.size(); ++i) inputs.homes[params[i].at()] = homes[i];
-}
-
-/// LPT balances a domain over all its groups; the other policies go group by group.
-void assign_lpt(StepInputs& inputs) {
-  for (const Family family : {Family::kDense, Family::kExpert}) {
-    std::vector<HomeCandidate> candidates;
-    std::vector<ParamIndex> params;
-    for (const ParamGroup& group : inputs.groups) {
-      if (group.family != family) continue;
-      for (HomeCandidate& candidate : candidates_of(group, inputs)) candidates.push_back(std::move(candidate));
-      params.insert(params.end(), group.params.begin(), group.params.end());
-    }
-    store_homes(params, lpt_homes(candidates, inputs.grid.domain(family)), inputs);
+  [[nodiscard]] std::vector<HomeCandidate> candidates(const StepInputs& inputs) const {
+    std::vector<HomeCandidate> found;
+    found.reserve(params.size());
+    for (const ParamIndex p : params) found.push_back({inputs.params[p].name, inputs.specs[p.at()]});
+    return found;
   }
+  void store(const std::vector<std::optional<Home>>& homes, StepInputs& inputs) const {
+    for (std::size_t i = 0; i < params.size(); ++i) inputs.homes[params[i].at()] = homes[i];
+  }
+};
+
+/// LPT balances a domain over all groups that share it; the other policies count within each group.
+enum class Pooling { kAcrossGroups, kPerGroup };
+
+std::vector<Pool> pools_of(const StepInputs& inputs, Pooling pooling) {
+  std::map<std::tuple<Family, Residence, std::size_t>, Pool> pools;
+  for (std::size_t g = 0; g < inputs.groups.size(); ++g) {
+    const ParamGroup& group = inputs.groups[g];
+    for (const ParamIndex p : group.params) {
+      Pool& pool = pools[{group.family, inputs.residences[p.at()], pooling == Pooling::kPerGroup ? g : 0}];
+      pool.domain = inputs.grid.domain(group.family);
+      pool.params.push_back(p);
+    }
+  }
+  std::vector<Pool> found;
+  found.reserve(pools.size());
+  for (auto& [key, pool] : pools) {
+    std::sort(pool.params.begin(), pool.params.end());
+    found.push_back(std::move(pool));
+  }
+  return found;
 }
 
 void refuse_unknown_names(const MuonConfig& muon, const ParamSet& params) {
   std::vector<std::string> names;
+  names.reserve(params.params.size());
   for (const Parameter& param : params.params) names.push_back(param.name);
   for (const auto& [name, home] : muon.homes) {
     if (params.find(name)) continue;
@@ -84,25 +104,29 @@ void refuse_unknown_names(const MuonConfig& muon, const ParamSet& params) {
 
 void assign_homes(const MuonConfig& muon, StepInputs& inputs, std::vector<std::string>& warnings) {
   switch (muon.home_policy) {
-    case HomePolicy::kLptNsCost: assign_lpt(inputs); return;
+    case HomePolicy::kLptNsCost:
+      for (const Pool& pool : pools_of(inputs, Pooling::kAcrossGroups))
+        pool.store(lpt_homes(pool.candidates(inputs), pool.domain), inputs);
+      return;
     case HomePolicy::kRoundRobin:
-      for (const ParamGroup& group : inputs.groups)
-        store_homes(group.params, round_robin_homes(candidates_of(group, inputs), inputs.grid.domain(group.family)), inputs);
+      for (const Pool& pool : pools_of(inputs, Pooling::kPerGroup))
+        pool.store(round_robin_homes(pool.candidates(inputs), pool.domain), inputs);
       return;
     case HomePolicy::kExplicit: break;
   }
   refuse_unknown_names(muon, inputs.params);
   std::vector<std::string> absent;
-  for (const ParamGroup& group : inputs.groups) {
-    ExplicitHomes homes = explicit_homes(candidates_of(group, inputs), inputs.grid.domain(group.family), muon.homes);
-    store_homes(group.params, homes.homes, inputs);
+  for (const Pool& pool : pools_of(inputs, Pooling::kPerGroup)) {
+    const ExplicitHomes homes = explicit_homes(pool.candidates(inputs), pool.domain, muon.homes);
+    pool.store(homes.homes, inputs);
     absent.insert(absent.end(), homes.absent.begin(), homes.absent.end());
   }
   if (!absent.empty()) {
-    warnings.push_back(text("muon.homes names no home for {} parameters, which go round robin: {}{}", absent.size(),
-                            join({absent.begin(), absent.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(
-                                                                       absent.size(), 5))}),
-                            absent.size() > 5 ? ", ..." : ""));
+    warnings.push_back(
+        text("muon.homes names no home for {} parameters, which go round robin: {}{}", absent.size(),
+             join({absent.begin(),
+                   absent.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(absent.size(), 5))}),
+             absent.size() > 5 ? ", ..." : ""));
   }
 }
 
@@ -114,8 +138,16 @@ GridShape grid_shape(const ParallelismConfig& p) {
 
 StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, const RankGrid& grid,
                             std::vector<std::string>& warnings) {
-  StepInputs inputs{params, grid, {}, {}, muon_groups(params, muon_rule(config.muon)), adam_rule(config.adam),
-                    ns_options(config.muon), config.muon.ns_batch_size, config.run.param_dtype};
+  StepInputs inputs{params,
+                    grid,
+                    {},
+                    place_params(params, grid.shape()),
+                    {},
+                    muon_groups(params, muon_rule(config.muon)),
+                    adam_rule(config.adam),
+                    ns_options(config.muon),
+                    config.muon.ns_batch_size,
+                    config.run.param_dtype};
   refuse_uncountable_work(params, inputs.ns);
   for (const Parameter& param : params.params) {
     inputs.specs.push_back(ParamShardSpec::from_param(param, grid.domain(family_of(param)),
@@ -127,11 +159,15 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
 }
 
 ResolvedRun::ResolvedRun(RunConfig run_config)
-    : config(std::move(run_config)), params(build_params(config.model, config.gradients)),
-      grid(grid_shape(config.parallelism)), injections(resolve_injections(config.gradients, params)),
+    : config(std::move(run_config)),
+      params(build_params(config.model, config.gradients)),
+      grid(grid_shape(config.parallelism)),
+      injections(resolve_injections(config.gradients, params)),
       inputs(make_step_inputs(config, params, grid, warnings)) {}
 
-std::unique_ptr<ResolvedRun> resolve(RunConfig config) { return std::make_unique<ResolvedRun>(std::move(config)); }
+std::unique_ptr<ResolvedRun> resolve(RunConfig config) {
+  return std::make_unique<ResolvedRun>(std::move(config));
+}
 
 std::uint64_t fingerprint(const StepInputs& inputs) {
   Fingerprint print;
@@ -140,14 +176,16 @@ std::uint64_t fingerprint(const StepInputs& inputs) {
     print.add(inputs.params.params[i].name).add(spec.full_shape.rows).add(spec.full_shape.cols);
     print.add(spec.domain.gtp_remat).add(spec.domain.tp).add(spec.tp_dim.value_or(-1));
     print.add(spec.gtp_sharded ? 1 : 0).add(spec.pad_length);
+    print.add(inputs.residences[i].stage).add(inputs.residences[i].ep);
     print.add(inputs.params.params[i].has_gradient() ? 1 : 0);
     const auto& home = inputs.homes[i];
     print.add(home ? home->g.value() : -1).add(home && home->t ? home->t->value() : -1);
   }
   print.add(inputs.ns_batch_size).add(static_cast<int>(inputs.param_dtype));
   for (const NsCoefficients& step : inputs.ns.steps)
-    print.add(std::bit_cast<std::uint64_t>(step.a)).add(std::bit_cast<std::uint64_t>(step.b)).add(
-        std::bit_cast<std::uint64_t>(step.c));
+    print.add(std::bit_cast<std::uint64_t>(step.a))
+        .add(std::bit_cast<std::uint64_t>(step.b))
+        .add(std::bit_cast<std::uint64_t>(step.c));
   return print.value();
 }
 

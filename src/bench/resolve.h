@@ -14,8 +14,8 @@
 
 namespace muonbench {
 
-/// A configuration against its model and grid: all that emitters need, the same on every rank. Not movable: `inputs` refers
-/// to its neighbours.
+/// A configuration against its model and grid: all that emitters need, the same on every rank. Not movable:
+/// `inputs` refers to its neighbours.
 struct ResolvedRun {
   RunConfig config;
   ParamSet params;
@@ -27,14 +27,15 @@ struct ResolvedRun {
   explicit ResolvedRun(RunConfig run_config);
   ResolvedRun(const ResolvedRun&) = delete;
   ResolvedRun& operator=(const ResolvedRun&) = delete;
+  ~ResolvedRun() = default;
 };
 
 /// Throws ConfigError where model, grid and options do not fit one another.
 [[nodiscard]] std::unique_ptr<ResolvedRun> resolve(RunConfig config);
 
 /// Inputs for given parameters; what resolve() and the golden cases share.
-[[nodiscard]] StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, const RankGrid& grid,
-                                          std::vector<std::string>& warnings);
+[[nodiscard]] StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params,
+                                          const RankGrid& grid, std::vector<std::string>& warnings);
 
 [[nodiscard]] GridShape grid_shape(const ParallelismConfig& parallelism);
 

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
-/// The result of one run as plain values: one member per field of the JSON schema, bytes and seconds only, an unknown value
-/// is empty (null in JSON). Formulas of derived fields: results/README.md.
+/// The result of one run as plain values: one member per field of the JSON schema, bytes and seconds only, an
+/// unknown value is empty (null in JSON). Formulas of derived fields: results/README.md.
 namespace muonbench {
 
 inline constexpr int kResultSchemaVersion = 1;
 
-/// Order statistics over `samples`, the slowest rank's time per step. Percentiles interpolate linearly (type 7).
+/// Order statistics over `samples`, the slowest rank's time per step. Percentiles interpolate linearly (type
+/// 7).
 struct TimeSummary {
   double min = 0, p50 = 0, p95 = 0, max = 0, mean = 0;
   std::vector<double> samples;
@@ -35,8 +36,8 @@ struct EnvironmentInfo {
   std::string time;  ///< ISO 8601, UTC
   std::vector<std::string> hosts;
   std::map<std::string, int> ranks_per_host;
-  int cores = 0;               ///< of the host with the fewest
-  bool oversubscribed = false; ///< more ranks x BLAS threads than cores on some host
+  int cores = 0;                ///< of the host with the fewest
+  bool oversubscribed = false;  ///< more ranks x BLAS threads than cores on some host
   int blas_threads = 1;
   std::vector<DeviceInfo> devices;
   std::map<std::string, std::optional<std::string>> versions;  ///< mpi, nccl, cuda, cublas, blas, compiler
@@ -53,7 +54,8 @@ struct HomeInfo {
 };
 
 struct MemoryInfo {
-  std::int64_t weights_bytes = 0, master_bytes = 0, momentum_bytes = 0, adam_bytes = 0, pad_bytes = 0, gradient_bytes = 0;
+  std::int64_t weights_bytes = 0, master_bytes = 0, momentum_bytes = 0, adam_bytes = 0, pad_bytes = 0,
+               gradient_bytes = 0;
   std::int64_t exchange_bytes = 0, ns_scratch_bytes = 0, state_bytes = 0, peak_bytes = 0;
   std::optional<std::int64_t> process_peak_bytes;  ///< measured
 };
@@ -106,7 +108,7 @@ struct Result {
   std::string status = "ok";  ///< ok, interrupted, failed
   std::string config_json;    ///< the resolved configuration
   std::vector<std::string> argv;
-  EnvironmentInfo environment;
+  std::optional<EnvironmentInfo> environment;  ///< none for a plan: nothing ran
   ModelInfo model;
   std::vector<HomeInfo> homes;
   std::vector<ModeInfo> modes;

@@ -19,7 +19,10 @@ constexpr std::string_view kReferenceMode = "duplicated";
 class Session {
  public:
   Session(const ResolvedRun& run, const Provenance& provenance, RankContext& context)
-      : run_(run), provenance_(provenance), context_(context), values_(run.params, run.config.gradients.seed, run.injections) {}
+      : run_(run),
+        provenance_(provenance),
+        context_(context),
+        values_(run.params, run.config.gradients.seed, run.injections) {}
 
   SessionOutcome run() {
     require_same_plan();
@@ -40,8 +43,8 @@ class Session {
 
  private:
   void require_same_plan() const {
-    // Each rank builds its own plan from these. If one rank's differed, counts of its peers would disagree, and an
-    // all_to_all might never return.
+    // Each rank builds its own plan from these. If one rank's differed, counts of its peers would disagree,
+    // and an all_to_all might never return.
     if (!context_.control.same_everywhere(fingerprint(run_.inputs)))
       throw RuntimeFailure("ranks disagree on parameters, shard specs or homes; do all run the same binary?");
   }
@@ -67,7 +70,9 @@ class Session {
 
   /// Collective where there is something to compare.
   [[nodiscard]] ParityInfo parity(const Mode& mode, const ModeRun& mode_run) const {
-    const auto none = [](const char* why) { return ParityInfo{std::nullopt, std::nullopt, std::nullopt, why}; };
+    const auto none = [](const char* why) {
+      return ParityInfo{std::nullopt, std::nullopt, std::nullopt, why};
+    };
     if (mode.muon != MuonUse::kMuon) return none("not a Muon mode");
     if (!run_.config.run.verify) return none("run.verify is false");
     if (mode.name == kReferenceMode) return none("the reference itself");
@@ -75,13 +80,15 @@ class Session {
     const MasterDifference mine = compare_masters(mode_run.masters, *reference_);
     // NaN has no place in a maximum: it travels as a flag of its own.
     const bool finite = std::isfinite(mine.max_abs_diff);
-    const std::vector<double> all =
-        context_.control.max({mine.bit_identical ? 0.0 : 1.0, finite ? mine.max_abs_diff : 0.0, finite ? 0.0 : 1.0});
+    const std::vector<double> all = context_.control.max(
+        {mine.bit_identical ? 0.0 : 1.0, finite ? mine.max_abs_diff : 0.0, finite ? 0.0 : 1.0});
     ParityInfo info;
     info.reference_mode = kReferenceMode;
     info.bit_identical = all[0] == 0.0;
-    if (all[2] == 0.0) info.max_abs_diff = all[1];
-    else info.why = "a value is not finite";
+    if (all[2] == 0.0)
+      info.max_abs_diff = all[1];
+    else
+      info.why = "a value is not finite";
     return info;
   }
 
@@ -111,13 +118,16 @@ class Session {
 
   void restore_order() {
     const std::vector<std::string>& order = run_.config.modes;
-    const auto position = [&](const ModeInfo& info) { return std::find(order.begin(), order.end(), info.mode); };
+    const auto position = [&](const ModeInfo& info) {
+      return std::find(order.begin(), order.end(), info.mode);
+    };
     std::sort(outcome_.result.modes.begin(), outcome_.result.modes.end(),
               [&](const ModeInfo& a, const ModeInfo& b) { return position(a) < position(b); });
   }
 
   void agree_on_code() {
-    outcome_.code = static_cast<ExitCode>(std::stoi(context_.control.broadcast(text("{}", static_cast<int>(outcome_.code)))));
+    outcome_.code = static_cast<ExitCode>(
+        std::stoi(context_.control.broadcast(text("{}", static_cast<int>(outcome_.code)))));
     if (outcome_.code != ExitCode::kDone) outcome_.result.status = "failed";
   }
 

@@ -30,7 +30,9 @@ struct SessionOutcome {
 };
 
 /// One run: every mode of the configuration, measured, checked and collected. Collective over all ranks.
-/// duplicated is measured first where others are compared with it; the result keeps the configuration's order.
-[[nodiscard]] SessionOutcome run_session(const ResolvedRun& run, const Provenance& provenance, RankContext& context);
+/// duplicated is measured first where others are compared with it; the result keeps the configuration's
+/// order.
+[[nodiscard]] SessionOutcome run_session(const ResolvedRun& run, const Provenance& provenance,
+                                         RankContext& context);
 
 }  // namespace muonbench

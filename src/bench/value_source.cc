@@ -18,7 +18,8 @@ void copy_row(const std::vector<float>& matrix, std::int64_t cols, std::int64_t 
 
 }  // namespace
 
-void GeneratedValues::weights(ParamIndex p, std::int64_t row, std::int64_t first_col, std::span<float> out) const {
+void GeneratedValues::weights(ParamIndex p, std::int64_t row, std::int64_t first_col,
+                              std::span<float> out) const {
   fill_weights(seed_, params_[p], row, Range{first_col, static_cast<std::int64_t>(out.size())}, out);
 }
 
@@ -27,12 +28,14 @@ void GeneratedValues::gradients(ParamIndex p, std::int64_t step, std::int64_t ro
   fill_gradients(seed_, step, params_[p], row, Range{first_col, static_cast<std::int64_t>(out.size())}, out);
   for (const GradientInjection& bad : injections_) {
     const std::int64_t at = bad.col - first_col;
-    if (bad.param == p && bad.step == step && bad.row == row && at >= 0 && at < static_cast<std::int64_t>(out.size()))
+    if (bad.param == p && bad.step == step && bad.row == row && at >= 0 &&
+        at < static_cast<std::int64_t>(out.size()))
       out[static_cast<std::size_t>(at)] = bad.value;
   }
 }
 
-void GivenValues::weights(ParamIndex /*p*/, std::int64_t row, std::int64_t first_col, std::span<float> out) const {
+void GivenValues::weights(ParamIndex /*p*/, std::int64_t row, std::int64_t first_col,
+                          std::span<float> out) const {
   copy_row(weights_, cols_, row, first_col, out);
 }
 

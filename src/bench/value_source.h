@@ -12,15 +12,16 @@
 
 namespace muonbench {
 
-/// Where initial weights and gradients come from, a row piece at a time: `out` receives the elements of full-matrix row
-/// `row` from column `first_col` on. Equal on all ranks.
+/// Where initial weights and gradients come from, a row piece at a time: `out` receives the elements of
+/// full-matrix row `row` from column `first_col` on. Equal on all ranks.
 class ValueSource {
  public:
   ValueSource() = default;
   ValueSource(const ValueSource&) = delete;
   ValueSource& operator=(const ValueSource&) = delete;
   virtual ~ValueSource() = default;
-  virtual void weights(ParamIndex p, std::int64_t row, std::int64_t first_col, std::span<float> out) const = 0;
+  virtual void weights(ParamIndex p, std::int64_t row, std::int64_t first_col,
+                       std::span<float> out) const = 0;
   virtual void gradients(ParamIndex p, std::int64_t step, std::int64_t row, std::int64_t first_col,
                          std::span<float> out) const = 0;
 };

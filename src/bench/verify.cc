@@ -25,8 +25,8 @@ float rounded_to(DType dtype, float value) {
 }
 
 /// Changes against the initial weights, non-finite elements, and kept weights that are not their master.
-void check_values(const MasterRows& master, const MasterRows& weights, DType weight_dtype, const ValueSource& initial,
-                  RowCheck& check) {
+void check_values(const MasterRows& master, const MasterRows& weights, DType weight_dtype,
+                  const ValueSource& initial, RowCheck& check) {
   const auto cols = static_cast<std::size_t>(master.cols.count);
   std::vector<float> before(cols);
   check.delta_abs_min = std::numeric_limits<double>::infinity();
@@ -40,7 +40,8 @@ void check_values(const MasterRows& master, const MasterRows& weights, DType wei
       check.delta_abs_min = std::min(check.delta_abs_min, delta);
       check.delta_abs_max = std::max(check.delta_abs_max, delta);
       if (!std::isfinite(after[c])) ++check.nonfinite;
-      if (std::bit_cast<std::uint32_t>(weight[c]) != std::bit_cast<std::uint32_t>(rounded_to(weight_dtype, after[c])))
+      if (std::bit_cast<std::uint32_t>(weight[c]) !=
+          std::bit_cast<std::uint32_t>(rounded_to(weight_dtype, after[c])))
         ++check.weights_unlike_master;
     }
   }
@@ -53,11 +54,13 @@ class EqualCopies {
  public:
   EqualCopies(const ParamSet& params, const char* what) : params_(params), what_(what) {}
 
-  void expect(int param, Range rows, Range cols, std::uint64_t digest, int rank, std::vector<std::string>& faults) {
+  void expect(int param, Range rows, Range cols, std::uint64_t digest, int rank,
+              std::vector<std::string>& faults) {
     const auto [first, is_new] = seen_.try_emplace(Place{param, rows, cols}, digest, rank);
     if (is_new || first->second.first == digest) return;
-    faults.push_back(text("{}: {} of rows {}..{} differ between rank {} and rank {}", params_[ParamIndex(param)].name,
-                          what_, rows.begin, rows.end() - 1, first->second.second, rank));
+    faults.push_back(text("{}: {} of rows {}..{} differ between rank {} and rank {}",
+                          params_[ParamIndex(param)].name, what_, rows.begin, rows.end() - 1,
+                          first->second.second, rank));
   }
 
  private:
@@ -87,7 +90,8 @@ std::uint64_t digest_of(const MasterRows& rows, std::int64_t full_cols) {
   return sum;
 }
 
-std::vector<RowCheck> check_rows(const RankState& state, const StepInputs& inputs, const ValueSource& initial) {
+std::vector<RowCheck> check_rows(const RankState& state, const StepInputs& inputs,
+                                 const ValueSource& initial) {
   const std::vector<MasterRows> masters = state.read_master();
   const std::vector<MasterRows> weights = state.read_weights();
   std::vector<RowCheck> checks;
@@ -146,7 +150,8 @@ MasterDifference compare_masters(const std::vector<MasterRows>& a, const std::ve
     for (std::size_t k = 0; k < a[i].values.size(); ++k) {
       const float x = a[i].values[k], y = b[i].values[k];
       if (std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) && std::isfinite(x)) continue;
-      if (std::bit_cast<std::uint32_t>(x) != std::bit_cast<std::uint32_t>(y)) difference.bit_identical = false;
+      if (std::bit_cast<std::uint32_t>(x) != std::bit_cast<std::uint32_t>(y))
+        difference.bit_identical = false;
       const double diff = std::abs(static_cast<double>(x) - static_cast<double>(y));
       // Once not finite, always not finite: max() would drop a NaN.
       if (!std::isfinite(diff) || !std::isfinite(difference.max_abs_diff))

@@ -23,11 +23,12 @@ struct RowCheck {
   // The shard's weights, of which all ranks with the same shard hold equal copies.
   Range weight_rows;
   std::uint64_t weight_digest = 0;
-  std::int64_t weights_unlike_master = 0;  ///< kept elements whose weight is not the master, rounded to the weights' dtype
+  std::int64_t weights_unlike_master =
+      0;  ///< kept elements whose weight is not the master, rounded to the weights' dtype
 };
 
-/// Sum over elements, mod 2^64, of mix(row-major index in the full matrix, fp32 bits): independent of how the matrix is
-/// sharded, so equal digests mean bit-equal matrices.
+/// Sum over elements, mod 2^64, of mix(row-major index in the full matrix, fp32 bits): independent of how the
+/// matrix is sharded, so equal digests mean bit-equal matrices.
 [[nodiscard]] std::uint64_t digest_of(const MasterRows& rows, std::int64_t full_cols);
 
 /// One entry per parameter that the rank holds. `initial` gives the weights before the first step.
@@ -42,19 +43,21 @@ struct ParamCheck {
 };
 
 struct ModelCheck {
-  std::vector<ParamCheck> params;        ///< by parameter index
-  std::vector<std::string> faults;       ///< copies that differ, weights that are not their master: one line each
+  std::vector<ParamCheck> params;   ///< by parameter index
+  std::vector<std::string> faults;  ///< copies that differ, weights that are not their master: one line each
   [[nodiscard]] std::int64_t nonfinite() const;
 };
 
 /// `by_rank`: each rank's checks. Sums what counts and compares what must be equal.
-[[nodiscard]] ModelCheck merge_checks(const std::vector<std::vector<RowCheck>>& by_rank, const ParamSet& params);
+[[nodiscard]] ModelCheck merge_checks(const std::vector<std::vector<RowCheck>>& by_rank,
+                                      const ParamSet& params);
 
 /// Difference of two modes' master copies on one rank, row layouts equal.
 struct MasterDifference {
   bool bit_identical = true;
   double max_abs_diff = 0.0;  ///< NaN if an element is not finite in either
 };
-[[nodiscard]] MasterDifference compare_masters(const std::vector<MasterRows>& a, const std::vector<MasterRows>& b);
+[[nodiscard]] MasterDifference compare_masters(const std::vector<MasterRows>& a,
+                                               const std::vector<MasterRows>& b);
 
 }  // namespace muonbench

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/bench/watchdog.h"
 
-#include <unistd.h>
-
 #include <algorithm>
+#include <unistd.h>
 #include <utility>
 
 #include "src/base/error.h"
@@ -49,9 +48,11 @@ void Watchdog::watch() {
     const Clock::time_point deadline = *deadline_;
     changed_.wait_until(lock, deadline);
     if (stop_ || !deadline_ || *deadline_ != deadline || Clock::now() < deadline) continue;
-    log_error(text("watchdog: {}: {} was not over after run.timeout_seconds = {}; a peer may be dead or stalled", where_,
-                   what_, timeout_.count()));
-    // No clean-up: whatever holds the main thread may hold a lock that a destructor or MPI_Finalize would wait for.
+    log_error(
+        text("watchdog: {}: {} was not over after run.timeout_seconds = {}; a peer may be dead or stalled",
+             where_, what_, timeout_.count()));
+    // No clean-up: whatever holds the main thread may hold a lock that a destructor or MPI_Finalize would
+    // wait for.
     _exit(static_cast<int>(ExitCode::kTimeout));
   }
 }

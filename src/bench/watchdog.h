@@ -11,8 +11,9 @@
 
 namespace muonbench {
 
-/// Ends the process, and with it the job, when one thing takes too long: a peer that died or stalled would otherwise hold
-/// this rank in a collective for ever. The launcher sees an unclean exit with ExitCode::kTimeout and ends the other ranks.
+/// Ends the process, and with it the job, when one thing takes too long: a peer that died or stalled would
+/// otherwise hold this rank in a collective for ever. The launcher sees an unclean exit with
+/// ExitCode::kTimeout and ends the other ranks.
 class Watchdog {
  public:
   /// `where` heads the message.

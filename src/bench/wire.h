@@ -23,7 +23,8 @@ template <class T>
 template <class T>
 [[nodiscard]] std::vector<T> unpack(const std::string& bytes) {
   static_assert(std::is_trivially_copyable_v<T>);
-  MUONBENCH_CHECK(bytes.size() % sizeof(T) == 0, "{} bytes are no whole number of {}", bytes.size(), sizeof(T));
+  MUONBENCH_CHECK(bytes.size() % sizeof(T) == 0, "{} bytes are no whole number of {}", bytes.size(),
+                  sizeof(T));
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;

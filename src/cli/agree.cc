@@ -11,10 +11,12 @@
 #include "src/base/text.h"
 #include "src/bench/resolve.h"
 #include "src/program/modes.h"
+#include "src/report/report.h"
 
 namespace muonbench {
 
-std::optional<std::string> decide_on_rank0(ControlPlane& control, const std::function<std::string()>& decide) {
+std::optional<std::string> decide_on_rank0(ControlPlane& control,
+                                           const std::function<std::string()>& decide) {
   std::string answer = "+";
   if (control.rank() == 0) {
     try {
@@ -40,9 +42,10 @@ void require_world_size(const ParallelismConfig& p, int ranks, const std::string
   const std::int64_t world = grid_shape(p).world_size();
   if (world == ranks) return;
   const char* hint = ranks == 1 ? "; start it with mpirun -n" : "";
-  throw ConfigError(text("{}: parallelism: expected tp({}) x gtp_remat({}) x dp({}) x pp({}) = {} ranks, got a world size of "
-                         "{}{}{}",
-                         source, p.tp, p.gtp_remat, p.dp, p.pp, world, ranks, hint, ranks == 1 ? text(" {}", world) : ""));
+  throw ConfigError(text(
+      "{}: parallelism: expected tp({}) x gtp_remat({}) x dp({}) x pp({}) = {} ranks, got a world size of "
+      "{}{}{}",
+      source, p.tp, p.gtp_remat, p.dp, p.pp, world, ranks, hint, ranks == 1 ? text(" {}", world) : ""));
 }
 
 MakeComm mpi_comms(const MpiRuntime& runtime) {
@@ -54,6 +57,26 @@ MakeComm mpi_comms(const MpiRuntime& runtime) {
 void print_result(const std::string& content) {
   if (std::fwrite(content.data(), 1, content.size(), stdout) != content.size() || std::fflush(stdout) != 0)
     throw RuntimeFailure("standard output: the result could not be written");
+}
+
+std::string render(const Result& result, OutputFormat format) {
+  switch (format) {
+    case OutputFormat::kTable: return to_table(result);
+    case OutputFormat::kJson: return to_json(result);
+    case OutputFormat::kCsv: return to_csv(result);
+  }
+  return "";
+}
+
+void check_outputs(const Arguments& arguments) {
+  for (const std::string& path : {arguments.output, arguments.csv})
+    if (!path.empty()) check_output_writable(path, arguments.overwrite);
+}
+
+void deliver(const Result& result, const Arguments& arguments) {
+  if (!arguments.output.empty()) write_file_atomically(arguments.output, to_json(result));
+  if (!arguments.csv.empty()) write_file_atomically(arguments.csv, to_csv(result));
+  print_result(render(result, arguments.format));
 }
 
 }  // namespace muonbench

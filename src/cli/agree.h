@@ -8,14 +8,20 @@
 
 #include "src/backend/control_plane.h"
 #include "src/backend/mpi/mpi_runtime.h"
+#include "src/base/error.h"
+#include "src/base/text.h"
 #include "src/bench/comm_set.h"
+#include "src/bench/result.h"
+#include "src/cli/arguments.h"
 #include "src/config/read_config.h"
 
 /// What the commands that run on many ranks share: one decision, one message.
 namespace muonbench {
 
-/// Runs `decide` on rank 0 and hands its text to all ranks. A ConfigError there is said once, and all ranks get nothing.
-[[nodiscard]] std::optional<std::string> decide_on_rank0(ControlPlane& control, const std::function<std::string()>& decide);
+/// Runs `decide` on rank 0 and hands its text to all ranks. A ConfigError there is said once, and all ranks
+/// get nothing.
+[[nodiscard]] std::optional<std::string> decide_on_rank0(ControlPlane& control,
+                                                         const std::function<std::string()>& decide);
 
 /// What this build knows.
 [[nodiscard]] ConfigVocabulary vocabulary();
@@ -23,8 +29,26 @@ namespace muonbench {
 /// Throws ConfigError with all factors unless the grid has as many ranks as the world.
 void require_world_size(const ParallelismConfig& parallelism, int ranks, const std::string& source);
 
+/// Heads an error that knows no file with the one that it is about.
+template <class Work>
+auto naming_source(const std::string& source, Work work) {
+  try {
+    return work();
+  } catch (const ConfigError& error) {
+    const std::string message = error.what();
+    throw ConfigError(message.starts_with(source) ? message : text("{}: {}", source, message));
+  }
+}
+
 /// Communicators by splitting the world.
 [[nodiscard]] MakeComm mpi_comms(const MpiRuntime& runtime);
+
+/// Refuses, before anything runs, a file that could not be written afterwards.
+void check_outputs(const Arguments& arguments);
+/// Writes --output and --csv, then prints; each file appears whole or not at all.
+void deliver(const Result& result, const Arguments& arguments);
+
+[[nodiscard]] std::string render(const Result& result, OutputFormat format);
 
 /// stdout is the result's: a full disk or a closed pipe behind it throws RuntimeFailure.
 void print_result(const std::string& content);

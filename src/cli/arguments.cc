@@ -13,68 +13,98 @@ namespace muonbench {
 namespace {
 
 std::string version_text() {
-  std::string versions = text("muonbench {} ({}{}), {}\n{}\n", version(), git_sha(), git_dirty() ? ", modified" : "",
-                              compiler(), mpi_library_version());
+  std::string versions = text("muonbench {} ({}{}), {}\n{}\n", version(), git_sha(),
+                              git_dirty() ? ", modified" : "", compiler(), mpi_library_version());
   for (const std::string& backend : linked_backends()) {
     versions += text("backend {}", backend);
-    for (const auto& [name, value] : make_device(backend, 0)->capabilities().versions) versions += text("; {} {}", name, value);
+    for (const auto& [name, value] : make_device(backend, 0)->capabilities().versions)
+      versions += text("; {} {}", name, value);
     versions += '\n';
   }
   return versions;
 }
 
-}  // namespace
+/// The commands and their options, bound to the values that they set.
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.require_subcommand(1);
+    app_.add_flag("--version", version_wanted_, "Versions of this program and of the libraries behind it");
+    static_cast<void>(add_run("run", "Measures the modes of a configuration; start it with mpirun"));
+    plan_ = add_run(
+        "plan", "Memory, NS work and traffic of every rank, for any world size, without running anything");
+    golden_ =
+        app_.add_subcommand("golden", "Checks this build against another framework's numbers, case by case");
+    golden_->add_option("file", arguments_.golden, "Golden file")->required()->type_name("FILE.json");
+    add_overrides(*golden_);
+  }
 
-ParsedArguments parse_arguments(int argc, char** argv) {
-  ParsedArguments parsed;
-  Arguments& arguments = parsed.arguments;
-  arguments.argv.assign(argv, argv + argc);
-  CLI::App app("Which way of sharding the optimizer fits in memory and is fastest: layer-sharded Muon and its rivals, "
-               "measured on this machine or cluster.",
-               "muonbench");
-  app.require_subcommand(1);
-  bool version_wanted = false;
-  bool overwrite = false;
-  app.add_flag("--version", version_wanted, "Versions of this program and of the libraries behind it");
+  ParsedArguments parse(int argc, char** argv) {
+    ParsedArguments parsed;
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+      parsed.ends = ExitCode::kDone;
+      parsed.text = app_.help();
+      for (const CLI::App* command : app_.get_subcommands()) parsed.text = command->help();
+    } catch (const CLI::ParseError& error) {
+      parsed.ends = ExitCode::kUsage;
+      parsed.text = text("{}; see muonbench --help", error.what());
+    }
+    if (version_wanted_) {
+      parsed.ends = ExitCode::kDone;
+      parsed.text = version_text();
+    }
+    arguments_.argv.assign(argv, argv + argc);
+    arguments_.command = golden_->parsed() ? Command::kGolden
+                         : plan_->parsed() ? Command::kPlan
+                                           : Command::kRun;
+    arguments_.overwrite = overwrite_ ? Overwrite::kAllow : Overwrite::kRefuse;
+    parsed.arguments = arguments_;
+    return parsed;
+  }
 
-  const auto add_overrides = [&](CLI::App& command) {
-    command.add_option("--set", arguments.overrides, "KEY=VALUE: overrides a key of the configuration by its dotted path")
+ private:
+  CLI::App* add_run(const char* name, const char* what) {
+    const std::map<std::string, OutputFormat> formats = {
+        {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}};
+    CLI::App* command = app_.add_subcommand(name, what);
+    command->add_option("--config", arguments_.config, "Configuration, see configs/README.md")
+        ->required()
+        ->type_name("FILE.json");
+    add_overrides(*command);
+    command->add_option("--output", arguments_.output, "Where the JSON result goes")->type_name("FILE.json");
+    command->add_option("--csv", arguments_.csv, "Where the result goes as CSV, a row per mode and rank")
+        ->type_name("FILE.csv");
+    command->add_flag("--overwrite", overwrite_, "Replaces an existing --output or --csv");
+    command->add_option("--format", arguments_.format, "What goes to stdout")
+        ->transform(CLI::CheckedTransformer(formats).description("{table,json,csv}"))
+        ->default_str("table");
+    return command;
+  }
+
+  void add_overrides(CLI::App& command) {
+    command
+        .add_option("--set", arguments_.overrides,
+                    "KEY=VALUE: overrides a key of the configuration by its dotted path")
         ->type_name("KEY=VALUE")
         ->take_all()
         ->allow_extra_args(false);
-  };
-  CLI::App& run = *app.add_subcommand("run", "Measures the modes of a configuration; start it with mpirun");
-  run.add_option("--config", arguments.config, "Configuration, see configs/README.md")->required()->type_name("FILE.json");
-  add_overrides(run);
-  run.add_option("--output", arguments.output, "Where the JSON result goes")->type_name("FILE.json");
-  run.add_flag("--overwrite", overwrite, "Replaces an existing --output");
-  const std::map<std::string, OutputFormat> formats = {
-      {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}};
-  run.add_option("--format", arguments.format, "What goes to stdout")
-      ->transform(CLI::CheckedTransformer(formats).description("{table,json,csv}"))
-      ->default_str("table");
-
-  CLI::App& golden = *app.add_subcommand("golden", "Checks this build against another framework's numbers, case by case");
-  golden.add_option("file", arguments.golden, "Golden file")->required()->type_name("FILE.json");
-  add_overrides(golden);
-
-  try {
-    app.parse(argc, argv);
-    arguments.command = golden.parsed() ? Command::kGolden : Command::kRun;
-    arguments.overwrite = overwrite ? Overwrite::kAllow : Overwrite::kRefuse;
-  } catch (const CLI::CallForHelp&) {
-    parsed.ends = ExitCode::kDone;
-    parsed.text = app.help();
-    for (const CLI::App* command : app.get_subcommands()) parsed.text = command->help();
-  } catch (const CLI::ParseError& error) {
-    parsed.ends = ExitCode::kUsage;
-    parsed.text = text("{}; see muonbench --help", error.what());
   }
-  if (version_wanted) {
-    parsed.ends = ExitCode::kDone;
-    parsed.text = version_text();
-  }
-  return parsed;
-}
+
+  CLI::App app_{
+      "Which way of sharding the optimizer fits in memory and is fastest: layer-sharded Muon and its rivals, "
+      "measured on this machine or cluster.",
+      "muonbench"};
+  CLI::App* plan_ = nullptr;
+  CLI::App* golden_ = nullptr;
+  Arguments arguments_;
+  bool version_wanted_ = false;
+  bool overwrite_ = false;
+};
+
+}  // namespace
+
+ParsedArguments parse_arguments(int argc, char** argv) { return CommandLine().parse(argc, argv); }
 
 }  // namespace muonbench

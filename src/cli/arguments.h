@@ -12,15 +12,15 @@
 namespace muonbench {
 
 enum class OutputFormat { kTable, kJson, kCsv };
-enum class Command { kRun, kGolden };
+enum class Command { kRun, kPlan, kGolden };
 
 /// The command line as values.
 struct Arguments {
   Command command = Command::kRun;
-  std::string config;                  ///< run
+  std::string config;                  ///< run, plan
   std::string golden;                  ///< golden
   std::vector<std::string> overrides;  ///< "dotted.path=value"
-  std::string output;                  ///< empty: none
+  std::string output, csv;             ///< empty: none
   Overwrite overwrite = Overwrite::kRefuse;
   OutputFormat format = OutputFormat::kTable;
   std::vector<std::string> argv;

@@ -9,9 +9,12 @@
 
 namespace muonbench {
 
-/// Each is collective over all ranks and returns the same code on all of them. A RuntimeFailure may escape on one rank
-/// alone: the caller then ends the job.
+/// Each is collective over all ranks and returns the same code on all of them. A RuntimeFailure may escape on
+/// one rank alone: the caller then ends the job.
 [[nodiscard]] ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control);
 [[nodiscard]] ExitCode golden_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control);
+
+/// Without MPI, in this process alone. Throws ConfigError, or RuntimeFailure if the output cannot be written.
+[[nodiscard]] ExitCode plan_command(const Arguments& arguments);
 
 }  // namespace muonbench

@@ -22,12 +22,15 @@ DomainShape golden_domain(const std::vector<std::string>& overrides, int ranks) 
   bool gtp_remat_set = false;
   for (const std::string& one : overrides) {
     if (!one.starts_with("parallelism.tp=") && !one.starts_with("parallelism.gtp_remat="))
-      throw ConfigError(text("--set {}: expected parallelism.tp or parallelism.gtp_remat; the cases bring everything else", one));
+      throw ConfigError(
+          text("--set {}: expected parallelism.tp or parallelism.gtp_remat; the cases bring everything else",
+               one));
     gtp_remat_set = gtp_remat_set || one.starts_with("parallelism.gtp_remat=");
   }
   ParallelismConfig p = read_config(kBase, "golden", overrides, vocabulary()).parallelism;
   if (!gtp_remat_set) {
-    if (ranks % p.tp != 0) throw ConfigError(text("parallelism.tp: expected a divisor of {} ranks, got {}", ranks, p.tp));
+    if (ranks % p.tp != 0)
+      throw ConfigError(text("parallelism.tp: expected a divisor of {} ranks, got {}", ranks, p.tp));
     p.gtp_remat = ranks / p.tp;
   }
   require_world_size(p, ranks, "golden");
@@ -54,16 +57,18 @@ ExitCode golden_command(const Arguments& own, const MpiRuntime& runtime, Control
   CommSet comms(grid, runtime.rank(), mpi_comms(runtime));
   RankContext context{runtime.rank(), *device, comms, control};
   int failed = 0;
-  std::string table = text("{:<32} {:>14} {:>14} {:>10}  {}\n", "case", "max abs error", "relative", "of bound", "verdict");
+  std::string table =
+      text("{:<32} {:>14} {:>14} {:>10}  {}\n", "case", "max abs error", "relative", "of bound", "verdict");
   for (const GoldenCase& one : cases) {
     const GoldenRow row = run_golden_case(one, domain, context);
     failed += row.passed() ? 0 : 1;
-    table += text("{:<32} {:>14.6g} {:>14.6g} {:>10.4f}  {}\n", row.name, row.max_abs_error, row.relative_error, row.of_bound,
-                  row.passed() ? "PASS" : "FAIL");
+    table += text("{:<32} {:>14.6g} {:>14.6g} {:>10.4f}  {}\n", row.name, row.max_abs_error,
+                  row.relative_error, row.of_bound, row.passed() ? "PASS" : "FAIL");
   }
   if (control.rank() == 0) {
     print_result(table + text("{} cases, {} passed, {} failed; gtp_remat {}, tp {}\n", cases.size(),
-                              cases.size() - static_cast<std::size_t>(failed), failed, domain.gtp_remat, domain.tp));
+                              cases.size() - static_cast<std::size_t>(failed), failed, domain.gtp_remat,
+                              domain.tp));
     if (cases.empty()) log_error(text("{}: no case", own.golden));
   }
   return failed > 0 || cases.empty() ? ExitCode::kWrongNumbers : ExitCode::kDone;

@@ -13,21 +13,9 @@
 #include "src/cli/agree.h"
 #include "src/cli/commands.h"
 #include "src/config/read_config.h"
-#include "src/report/report.h"
 
 namespace muonbench {
 namespace {
-
-/// Heads an error that knows no file with the one that it is about.
-template <class Work>
-auto naming_source(const std::string& source, Work work) {
-  try {
-    return work();
-  } catch (const ConfigError& error) {
-    const std::string message = error.what();
-    throw ConfigError(message.starts_with(source) ? message : text("{}: {}", source, message));
-  }
-}
 
 std::unique_ptr<ResolvedRun> read_run(const std::string& config_text, const Arguments& arguments, int ranks) {
   RunConfig config = read_config(config_text, arguments.config, arguments.overrides, vocabulary());
@@ -37,21 +25,14 @@ std::unique_ptr<ResolvedRun> read_run(const std::string& config_text, const Argu
   });
 }
 
-std::string render(const Result& result, OutputFormat format) {
-  switch (format) {
-    case OutputFormat::kTable: return to_table(result);
-    case OutputFormat::kJson: return to_json(result);
-    case OutputFormat::kCsv: return to_csv(result);
-  }
-  return "";
-}
-
-void refuse_missing_abilities(const RunConfig& config, const Capabilities& device, const std::string& source) {
+void refuse_missing_abilities(const RunConfig& config, const Capabilities& device,
+                              const std::string& source) {
   if (config.muon.fp32_matmul_prec == MatmulPrecision::kHigh && !device.tf32)
-    throw ConfigError(text("{}: muon.fp32_matmul_prec: expected highest or medium on backend {}, got 'high'", source,
-                           device.backend));
+    throw ConfigError(text("{}: muon.fp32_matmul_prec: expected highest or medium on backend {}, got 'high'",
+                           source, device.backend));
   if (config.muon.ns_algorithm == NsAlgorithm::kSyrk && !device.syrk)
-    throw ConfigError(text("{}: muon.ns_algorithm: expected gemm on {}, got 'syrk'", source, device.device_name));
+    throw ConfigError(
+        text("{}: muon.ns_algorithm: expected gemm on {}, got 'syrk'", source, device.device_name));
 }
 
 }  // namespace
@@ -61,15 +42,18 @@ ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPla
   Arguments arguments = own;
   std::unique_ptr<ResolvedRun> run;
   const auto config_text = decide_on_rank0(control, [&] {
-    const std::string content = read_text_file(own.config);
+    std::string content = read_text_file(own.config);
     run = read_run(content, own, control.size());
-    if (!own.output.empty()) check_output_writable(own.output, own.overwrite);
+    check_outputs(own);
     return content;
   });
   if (!config_text) return ExitCode::kUsage;
   arguments.config = control.broadcast(own.config);
   arguments.overrides = unpack_strings(control.broadcast(pack_strings(own.overrides)));
   if (control.rank() != 0) run = read_run(*config_text, arguments, control.size());
+  const DomainPlace place = run->grid.coordinates(Family::kDense, runtime.rank()).place;
+  init_log(text("rank {},{}", place.g.value(), place.t.value()),
+           control.rank() == 0 ? LogLevel::kInfo : LogLevel::kWarn);
 
   const std::string backend(name_in(kBackendNames, run->config.run.backend));
   const std::unique_ptr<Device> device = make_device(backend, runtime.local_rank());
@@ -83,14 +67,16 @@ ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPla
 
   CommSet comms(run->grid, runtime.rank(), mpi_comms(runtime));
   RankContext context{runtime.rank(), *device, comms, control};
-  const Provenance provenance{arguments.argv, std::string(version()), std::string(git_sha()), git_dirty(),
+  const Provenance provenance{arguments.argv,
+                              std::string(version()),
+                              std::string(git_sha()),
+                              git_dirty(),
                               {{"mpi", mpi_library_version()}, {"compiler", std::string(compiler())}},
                               runtime.local_rank()};
   SessionOutcome outcome = run_session(*run, provenance, context);
   if (control.rank() == 0) {
     for (const std::string& fault : outcome.faults) log_error(fault);
-    if (!arguments.output.empty()) write_file_atomically(arguments.output, to_json(outcome.result));
-    print_result(render(outcome.result, arguments.format));
+    deliver(outcome.result, arguments);
   }
   return outcome.code;
 }

@@ -5,9 +5,10 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "src/base/error.h"
 #include "src/base/text.h"
@@ -53,7 +54,8 @@ class CaseReader {
     auto values = get<std::vector<std::vector<float>>>(name);
     if (values.size() != count) refuse(text("{}: expected {} arrays, got {}", name, count, values.size()));
     for (const auto& one : values)
-      if (one.size() != length) refuse(text("{}: expected arrays of {} numbers, got {}", name, length, one.size()));
+      if (one.size() != length)
+        refuse(text("{}: expected arrays of {} numbers, got {}", name, length, one.size()));
     return values;
   }
 
@@ -82,7 +84,8 @@ void read_muon(const Json& json, const CaseReader& reader, MuonConfig& muon) {
       {"nesterov", [&] { muon.nesterov = reader.get<bool>("nesterov"); }},
       {"weight_decay_method",
        [&] { muon.weight_decay_method = word(reader, kWeightDecayMethodNames, "weight_decay_method"); }},
-      {"fp32_matmul_prec", [&] { muon.fp32_matmul_prec = word(reader, kMatmulPrecisionNames, "fp32_matmul_prec"); }},
+      {"fp32_matmul_prec",
+       [&] { muon.fp32_matmul_prec = word(reader, kMatmulPrecisionNames, "fp32_matmul_prec"); }},
       {"coefficient_type", [&] { muon.coefficient_type = reader.get<std::string>("coefficient_type"); }},
       {"num_ns_steps", [&] { muon.num_ns_steps = reader.get<int>("num_ns_steps"); }},
       {"scale_mode", [&] { muon.scale_mode = word(reader, kScaleModeNames, "scale_mode"); }},
@@ -102,12 +105,18 @@ void read_muon(const Json& json, const CaseReader& reader, MuonConfig& muon) {
 
 void read_adam(const Json& json, const CaseReader& reader, AdamConfig& adam) {
   for (const auto& [name, value] : json.items()) {
-    if (name == "lr") adam.lr = reader.get<double>(name);
-    else if (name == "eps") adam.eps = reader.get<double>(name);
-    else if (name == "weight_decay") adam.weight_decay = reader.get<double>(name);
-    else if (name == "decoupled_weight_decay") adam.decoupled_weight_decay = reader.get<bool>(name);
-    else if (name == "betas") std::tie(adam.beta1, adam.beta2) = reader.get<std::pair<double, double>>(name);
-    else reader.refuse(text("hyper.{}: unknown", name));
+    if (name == "lr")
+      adam.lr = reader.get<double>(name);
+    else if (name == "eps")
+      adam.eps = reader.get<double>(name);
+    else if (name == "weight_decay")
+      adam.weight_decay = reader.get<double>(name);
+    else if (name == "decoupled_weight_decay")
+      adam.decoupled_weight_decay = reader.get<bool>(name);
+    else if (name == "betas")
+      std::tie(adam.beta1, adam.beta2) = reader.get<std::pair<double, double>>(name);
+    else
+      reader.refuse(text("hyper.{}: unknown", name));
   }
 }
 
@@ -129,7 +138,8 @@ GoldenCase read_case(const Json& json, const std::string& where) {
   golden.shape = reader.get<std::vector<std::int64_t>>("shape");
   std::size_t length = 1;
   for (const std::int64_t extent : golden.shape) {
-    if (extent < 1 || golden.shape.size() > 2 || length > (std::size_t{1} << 40U) / static_cast<std::size_t>(extent))
+    if (extent < 1 || golden.shape.size() > 2 ||
+        length > (std::size_t{1} << 40U) / static_cast<std::size_t>(extent))
       reader.refuse("shape: expected one or two sizes of at least 1");
     length *= static_cast<std::size_t>(extent);
   }
@@ -172,7 +182,8 @@ std::vector<GoldenCase> read_golden_file(std::string_view json, const std::strin
   const Json& cases = reader.field("cases");
   if (!cases.is_array()) reader.refuse("cases: expected an array");
   std::vector<GoldenCase> golden;
-  for (const Json& one : cases) golden.push_back(read_case(one, text("{}: cases[{}]", source, golden.size())));
+  for (const Json& one : cases)
+    golden.push_back(read_case(one, text("{}: cases[{}]", source, golden.size())));
   return golden;
 }
 

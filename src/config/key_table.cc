@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "src/ns/coefficients.h"
+
 namespace muonbench {
 namespace {
 
@@ -19,6 +21,13 @@ Rule ranks() { return integer(1, kMostRanks); }
 Rule fraction() { return NumberRule{0, 1, Interval::kOpenAbove}; }
 Rule non_negative() { return NumberRule{0, kFp32Max}; }
 Rule any_number() { return NumberRule{-kFp32Max, kFp32Max}; }
+
+Rule coefficient_types() {
+  WordRule rule;
+  for (const CoefficientSet& set : coefficient_sets()) rule.allowed.emplace_back(set.name);
+  rule.allowed.emplace_back("custom");
+  return rule;
+}
 
 template <class T>
 Field own(T&) {
@@ -50,7 +59,7 @@ std::vector<KeyRow<C>> muon_keys() {
       {"muon.weight_decay", non_negative(), [](C& c) -> Field { return &c.muon.weight_decay; }},
       {"muon.weight_decay_method", words(kWeightDecayMethodNames),
        [](C& c) -> Field { return word_field(c.muon.weight_decay_method, kWeightDecayMethodNames); }},
-      {"muon.coefficient_type", TextRule{}, [](C& c) -> Field { return &c.muon.coefficient_type; }},
+      {"muon.coefficient_type", coefficient_types(), [](C& c) -> Field { return &c.muon.coefficient_type; }},
       {"muon.custom_coefficients", OwnRule{"array", "an array of [a, b, c] triples of finite numbers"},
        own<C>, Presence::kOptional, "[]"},
       {"muon.num_ns_steps", integer(1, 100), [](C& c) -> Field { return &c.muon.num_ns_steps; }},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/base/check.h"
 #include "src/base/text.h"
 #include "src/config/key_table.h"
 
@@ -28,6 +29,7 @@ std::int64_t read_size(const Key& key) {
 
 TransformerConfig read_transformer(const Key& key) {
   TransformerConfig dims = read_rows(transformer_keys(), key);
+  MUONBENCH_CHECK(dims.heads > 0, "a required key left out");
   if (dims.kv_heads == 0) dims.kv_heads = dims.heads;
   if (dims.heads % dims.kv_heads != 0)
     (key / "kv_heads").reject(text("a divisor of model.transformer.heads ({})", dims.heads));

@@ -16,30 +16,33 @@ class Binder {
   Prepared operator()(const MomentumOp& op) const {
     BoundMomentum bound{op.rule, {}};
     for (const MomentumItem& item : op.items)
-      bound.items.push_back({floats(item.gradient), floats(item.master), floats(item.momentum), floats(item.ns_input),
-                             item.ns_input.size.value()});
+      bound.items.push_back({floats(item.gradient), floats(item.master), floats(item.momentum),
+                             floats(item.ns_input), item.ns_input.size.value()});
     return device_.prepare(std::move(bound));
   }
   Prepared operator()(const CopyOp& op) const {
     BoundCopy bound;
     for (const Tile& tile : op.tiles)
       bound.tiles.push_back({at(tile.src, tile.src_offset), program_[tile.src].dtype, tile.src_stride,
-                             at(tile.dst, tile.dst_offset), program_[tile.dst].dtype, tile.dst_stride, tile.shape});
+                             at(tile.dst, tile.dst_offset), program_[tile.dst].dtype, tile.dst_stride,
+                             tile.shape});
     return device_.prepare(std::move(bound));
   }
   Prepared operator()(const ZeroFillOp& op) const {
     BoundZeroFill bound;
     for (const Region& region : op.regions)
-      bound.regions.emplace_back(at(region.buffer, region.offset), bytes_of(region.size, program_[region.buffer].dtype));
+      bound.regions.emplace_back(at(region.buffer, region.offset),
+                                 bytes_of(region.size, program_[region.buffer].dtype));
     return device_.prepare(std::move(bound));
   }
   Prepared operator()(const AllToAllOp& op) const {
-    return comm().prepare(
-        BoundAllToAll{program_[op.send].dtype, segments(op.send, op.sends), segments(op.receive, op.receives)});
+    return comm().prepare(BoundAllToAll{program_[op.send].dtype, segments(op.send, op.sends),
+                                        segments(op.receive, op.receives)});
   }
   Prepared operator()(const AllGatherOp& op) const {
     const BoundSegment send{at(op.send.buffer, op.send.offset), op.send.size.value()};
-    return comm().prepare(BoundAllGather{program_[op.receive].dtype, send, segments(op.receive, op.receives)});
+    return comm().prepare(
+        BoundAllGather{program_[op.receive].dtype, send, segments(op.receive, op.receives)});
   }
   Prepared operator()(const NewtonSchulzOp& op) const {
     BoundNewtonSchulz bound{op.matrix, {}, at(op.scratch.buffer, op.scratch.offset), program_.ns};
@@ -49,14 +52,15 @@ class Binder {
   Prepared operator()(const UpdateOp& op) const {
     BoundUpdate bound{op.lr, {}};
     for (const UpdateItem& item : op.items)
-      bound.items.push_back({floats(item.update), floats(item.master), weight(item.weight), item.master.size.value()});
+      bound.items.push_back(
+          {floats(item.update), floats(item.master), weight(item.weight), item.master.size.value()});
     return device_.prepare(std::move(bound));
   }
   Prepared operator()(const AdamOp& op) const {
     BoundAdam bound{op.rule, {}};
     for (const AdamItem& item : op.items)
-      bound.items.push_back({floats(item.gradient), floats(item.master), floats(item.exp_avg), floats(item.exp_avg_sq),
-                             weight(item.weight), item.master.size.value()});
+      bound.items.push_back({floats(item.gradient), floats(item.master), floats(item.exp_avg),
+                             floats(item.exp_avg_sq), weight(item.weight), item.master.size.value()});
     return device_.prepare(std::move(bound));
   }
 
@@ -65,7 +69,8 @@ class Binder {
     return address_of(program_, addresses_, buffer, offset);
   }
   [[nodiscard]] float* floats(const Region& region) const {
-    MUONBENCH_CHECK(program_[region.buffer].dtype == DType::kFp32, "{} is not fp32", program_[region.buffer].name);
+    MUONBENCH_CHECK(program_[region.buffer].dtype == DType::kFp32, "{} is not fp32",
+                    program_[region.buffer].name);
     return static_cast<float*>(at(region.buffer, region.offset));
   }
   [[nodiscard]] void* weight(const std::optional<Region>& region) const {
@@ -73,6 +78,7 @@ class Binder {
   }
   [[nodiscard]] std::vector<BoundSegment> segments(BufferId buffer, const std::vector<Segment>& all) const {
     std::vector<BoundSegment> bound;
+    bound.reserve(all.size());
     for (const Segment& segment : all) bound.push_back({at(buffer, segment.offset), segment.size.value()});
     return bound;
   }
@@ -96,7 +102,8 @@ void* address_of(const StepProgram& program, const Addresses& addresses, BufferI
   return static_cast<std::byte*>(base) + bytes_of(offset, program[buffer].dtype).value();
 }
 
-Prepared prepare_op(const StepProgram& program, const Op& op, const Addresses& addresses, Device& device, Comm* comm) {
+Prepared prepare_op(const StepProgram& program, const Op& op, const Addresses& addresses, Device& device,
+                    Comm* comm) {
   return std::visit(Binder(program, addresses, device, comm), op.work);
 }
 

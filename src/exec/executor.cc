@@ -13,7 +13,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace
 
@@ -21,7 +23,7 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 struct Executor::BoundOp {
   Prepared work;
   Queue queue;
-  Event done;              ///< set when another queue depends on it
+  Event done;  ///< set when another queue depends on it
   bool crosses_queues = false;
   bool in_flight = false;  ///< a transfer that was started and that no queue has waited for
 
@@ -113,7 +115,8 @@ StepTimes Executor::run_step(const StepContext& context, PhaseTiming timing) {
   for (std::size_t i = 0; i < program_.ops.size(); ++i) {
     complete_before(static_cast<int>(i));
     start(static_cast<int>(i), context);
-    const bool phase_ends = i + 1 == program_.ops.size() || program_.ops[i + 1].phase != program_.ops[i].phase;
+    const bool phase_ends =
+        i + 1 == program_.ops.size() || program_.ops[i + 1].phase != program_.ops[i].phase;
     if (timing == PhaseTiming::kOn && phase_ends) {
       drain();
       times.phases[static_cast<std::size_t>(program_.ops[i].phase)] += seconds_since(phase_begin);

@@ -23,12 +23,12 @@ struct StepTimes {
   std::array<double, kPhaseCount> phases{};
 };
 
-/// kOn: the device is drained where one phase ends and the next begins, so that phases sum to the step, at the price of
-/// overlap. kOff: nothing is synchronised within a step.
+/// kOn: the device is drained where one phase ends and the next begins, so that phases sum to the step, at
+/// the price of overlap. kOff: nothing is synchronised within a step.
 enum class PhaseTiming { kOff, kOn };
 
-/// A program bound to memory, kernels and communicators of one rank. Binding allocates and prepares everything; a step
-/// only enqueues. Knows ops, queues and buffers, not what a home or a stage is.
+/// A program bound to memory, kernels and communicators of one rank. Binding allocates and prepares
+/// everything; a step only enqueues. Knows ops, queues and buffers, not what a home or a stage is.
 class Executor {
  public:
   /// `program`, `device` and what `comms` returns must outlive the executor.

@@ -24,7 +24,10 @@ struct Parameter {
   bool gtp_remat = true;      ///< dim 0 of the TP-local shard is split over GTP_remat
   bool expert = false;        ///< a routed expert's weight: lives on the expert grid
   std::string group;          ///< param group label: "dense", "expert" or a key of muon.groups
-  int stage = 0;              ///< pipeline stage that owns it
+  std::optional<int>
+      layer;      ///< of a known architecture: -1 before the first layer, ParamSet::layers after the last
+  int stage = 0;  ///< pipeline stage that holds it, where no layer says so
+  std::string expert_set;  ///< experts of one set are dealt to the ep ranks in equal blocks, in list order
   GradientFill gradient = GradientFill::kRandom;
   double gradient_scale = 1.0;
   std::vector<std::int64_t> qkv_split;  ///< rows of one query group's pieces; empty: not a fused QKV weight
@@ -36,6 +39,7 @@ struct Parameter {
 /// The model: parameters in one order that all ranks share. Names are unique.
 struct ParamSet {
   std::vector<Parameter> params;
+  int layers = 0;  ///< of a known architecture
 
   [[nodiscard]] int size() const { return static_cast<int>(params.size()); }
   [[nodiscard]] const Parameter& operator[](ParamIndex i) const { return params[i.at()]; }

@@ -24,7 +24,8 @@ constexpr std::string_view kPolarExpress = "https://arxiv.org/abs/2505.16932";
 constexpr std::string_view kCans = "https://arxiv.org/abs/2506.10935";
 constexpr std::string_view kTurboMuon = "https://arxiv.org/abs/2512.04632";
 constexpr std::string_view kCubic = "https://arxiv.org/abs/2606.00371";
-constexpr std::string_view kEmerging = "https://github.com/NVIDIA-NeMo/Emerging-Optimizers (coefficient table)";
+constexpr std::string_view kEmerging =
+    "https://github.com/NVIDIA-NeMo/Emerging-Optimizers (coefficient table)";
 
 std::vector<CoefficientSet> make_sets() {
   return {
@@ -89,11 +90,12 @@ std::vector<std::string> known_types() {
 CoefficientSet find_set(std::string_view type, std::span<const NsCoefficients> custom) {
   if (type == "custom") {
     if (custom.empty())
-      throw ConfigError("coefficient_type custom: expected at least one entry of custom_coefficients, got none");
+      throw ConfigError(
+          "coefficient_type custom: expected at least one entry of custom_coefficients, got none");
     for (const NsCoefficients& entry : custom)
       if (!std::isfinite(entry.a) || !std::isfinite(entry.b) || !std::isfinite(entry.c))
-        throw ConfigError(text("coefficient_type custom: expected finite coefficients, got ({}, {}, {})", entry.a,
-                               entry.b, entry.c));
+        throw ConfigError(text("coefficient_type custom: expected finite coefficients, got ({}, {}, {})",
+                               entry.a, entry.b, entry.c));
     return {"custom", {custom.begin(), custom.end()}, EndPolicy::kCycle, "the user's own"};
   }
   const std::vector<CoefficientSet>& sets = coefficient_sets();
@@ -105,9 +107,9 @@ CoefficientSet find_set(std::string_view type, std::span<const NsCoefficients> c
                            nearest.empty() ? "" : text(", did you mean {}?", nearest)));
   }
   if (!custom.empty())
-    throw ConfigError(
-        text("coefficient_type {}: expected no custom_coefficients (they belong to type custom), got {} entries", type,
-             custom.size()));
+    throw ConfigError(text(
+        "coefficient_type {}: expected no custom_coefficients (they belong to type custom), got {} entries",
+        type, custom.size()));
   return *found;
 }
 
@@ -134,8 +136,8 @@ std::vector<NsCoefficients> resolve_schedule(std::string_view type, int num_step
     throw ConfigError(text("num_ns_steps: expected 1 to {}, got {}", kMaxSteps, num_steps));
   const auto count = static_cast<std::size_t>(num_steps);
   if (set.end_policy == EndPolicy::kExact && count != set.entries.size())
-    throw ConfigError(text("num_ns_steps: expected exactly {} with coefficient_type {}, got {}", set.entries.size(),
-                           set.name, num_steps));
+    throw ConfigError(text("num_ns_steps: expected exactly {} with coefficient_type {}, got {}",
+                           set.entries.size(), set.name, num_steps));
   std::vector<NsCoefficients> schedule;
   schedule.reserve(count);
   for (std::size_t step = 0; step < count; ++step) schedule.push_back(entry_of_step(set, step));

@@ -31,8 +31,8 @@ struct CoefficientSet {
 
 /// The `num_steps` polynomials that run: a prefix of the set, or its continuation by end policy.
 /// `custom` is used for type "custom" only, and must be empty for all other types.
-/// Throws ConfigError: unknown type (message lists the known ones), num_steps < 1, an exact set at another length,
-/// custom without entries. The message says what was expected and got; the caller adds the key.
+/// Throws ConfigError: unknown type (message lists the known ones), num_steps < 1, an exact set at another
+/// length, custom without entries. The message says what was expected and got; the caller adds the key.
 [[nodiscard]] std::vector<NsCoefficients> resolve_schedule(std::string_view type, int num_steps,
                                                            std::span<const NsCoefficients> custom = {});
 

@@ -13,8 +13,8 @@ namespace muonbench {
 /// medium: bf16 operands and results, fp32 accumulation and epilogue.
 enum class MatmulPrecision { kHighest, kHigh, kMedium };
 
-/// How the symmetric products of an NS step are computed. gemm: as full products. syrk: one triangle, mirrored.
-/// gram: iterate on the Gram matrix. auto: the cheapest for the shape.
+/// How the symmetric products of an NS step are computed. gemm: as full products. syrk: one triangle,
+/// mirrored. gram: iterate on the Gram matrix. auto: the cheapest for the shape.
 enum class NsAlgorithm { kGemm, kSyrk, kGram, kAuto };
 
 /// Factor on the orthogonalised matrix, from the true full (rows r, cols q):

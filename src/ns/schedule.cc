@@ -8,10 +8,13 @@
 namespace muonbench {
 namespace {
 
-// Every part of the scratch starts on a multiple of 64 elements: 256 bytes of fp32, 128 of bf16, as devices like it.
+// Every part of the scratch starts on a multiple of 64 elements: 256 bytes of fp32, 128 of bf16, as devices
+// like it.
 constexpr std::int64_t kPartAlignment = 64;
 
-Elements aligned(std::int64_t n) { return Elements((n + kPartAlignment - 1) / kPartAlignment * kPartAlignment); }
+Elements aligned(std::int64_t n) {
+  return Elements((n + kPartAlignment - 1) / kPartAlignment * kPartAlignment);
+}
 
 // One triangle instead of the whole square saves half of the two symmetric products.
 std::int64_t flops_of_step(std::int64_t m, std::int64_t n, bool cubic, NsAlgorithm algorithm) {

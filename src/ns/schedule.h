@@ -10,8 +10,9 @@
 
 namespace muonbench {
 
-/// Factor of ScaleMode on the true full shape, without extra_scale_factor: computed in double, rounded once to fp32.
-/// The update is O * scale_factor, rounded, then * extra_scale_factor, rounded: two fp32 multiplications in all modes.
+/// Factor of ScaleMode on the true full shape, without extra_scale_factor: computed in double, rounded once
+/// to fp32. The update is O * scale_factor, rounded, then * extra_scale_factor, rounded: two fp32
+/// multiplications in all modes.
 [[nodiscard]] float scale_factor(ScaleMode mode, Shape full);
 
 /// Cost by which homes are balanced: max(P,Q) * min(P,Q)^2 of the true full shape.
@@ -21,12 +22,12 @@ namespace muonbench {
 /// gemm 4 m^2 M + 2 m^3 a step (4 m^2 M where c == 0); syrk 3 m^2 M + m^3 (3 m^2 M where c == 0).
 [[nodiscard]] std::int64_t ns_flops(Shape full, const NsOptions& options);
 
-/// In what the backend keeps X, A and B between products: bf16 where the device multiplies bf16, else fp32 (with values
-/// rounded to bf16 under precision medium).
+/// In what the backend keeps X, A and B between products: bf16 where the device multiplies bf16, else fp32
+/// (with values rounded to bf16 under precision medium).
 [[nodiscard]] Elements ns_scratch_elements(NsShape shape, const NsOptions& options);
 
-/// Where the parts of one matrix's scratch lie, in elements of scratch dtype from its start; m = min dim, M = max dim.
-/// x: (P, Q) normalised iterate; next: (P, Q) its successor; gram: (m, m) A; poly: (m, m) B.
+/// Where the parts of one matrix's scratch lie, in elements of scratch dtype from its start; m = min dim, M =
+/// max dim. x: (P, Q) normalised iterate; next: (P, Q) its successor; gram: (m, m) A; poly: (m, m) B.
 struct NsScratchLayout {
   Elements x, next, gram, poly, total;
 };

@@ -46,7 +46,8 @@ class Bins {
   double fullest(int g) { return *std::max_element(column(g), column(g + 1)); }
 
   DomainShape domain_;
-  std::vector<double> load_;  // costs are integers; double sums of them are exact up to 2^53 and ordered beyond
+  std::vector<double>
+      load_;  // costs are integers; double sums of them are exact up to 2^53 and ordered beyond
 };
 
 }  // namespace
@@ -75,7 +76,8 @@ std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& can
   return homes;
 }
 
-std::vector<std::optional<Home>> round_robin_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain) {
+std::vector<std::optional<Home>> round_robin_homes(const std::vector<HomeCandidate>& candidates,
+                                                   DomainShape domain) {
   std::vector<std::optional<Home>> homes(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const ParamShardSpec& spec = candidates[i].spec;
@@ -97,8 +99,8 @@ ExplicitHomes explicit_homes(const std::vector<HomeCandidate>& candidates, Domai
     }
     const auto [g, t] = given->second;
     if (g < 0 || g >= domain.gtp_remat || t < 0 || t >= domain.tp) {
-      throw ConfigError(text("muon.homes.{}: expected [g, t] with g in 0..{} and t in 0..{}, got [{}, {}]", candidate.name,
-                             domain.gtp_remat - 1, domain.tp - 1, g, t));
+      throw ConfigError(text("muon.homes.{}: expected [g, t] with g in 0..{} and t in 0..{}, got [{}, {}]",
+                             candidate.name, domain.gtp_remat - 1, domain.tp - 1, g, t));
     }
     if (result.homes[i]) result.homes[i] = home_at(candidate.spec, g, t);
   }

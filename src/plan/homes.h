@@ -12,8 +12,8 @@
 
 namespace muonbench {
 
-/// Where the full matrix of one parameter meets NS. `t` is empty for a GTP_remat-only weight under T > 1: every TP peer
-/// of column g runs the same NS.
+/// Where the full matrix of one parameter meets NS. `t` is empty for a GTP_remat-only weight under T > 1:
+/// every TP peer of column g runs the same NS.
 struct Home {
   GtpRank g;
   std::optional<TpRank> t;
@@ -29,17 +29,19 @@ struct HomeCandidate {
   ParamShardSpec spec;
 };
 
-/// Homes by longest processing time: candidates sorted by NS cost, descending and stable, each to the bin (g, t) with the
-/// least accumulated cost, ties to the lowest bin g * T + t. A GTP_remat-only weight under T > 1 adds its cost to all T bins
-/// of a column; it takes the column whose fullest bin is least loaded, lowest g on ties. Replicated candidates get none.
-[[nodiscard]] std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain);
+/// Homes by longest processing time: candidates sorted by NS cost, descending and stable, each to the bin (g,
+/// t) with the least accumulated cost, ties to the lowest bin g * T + t. A GTP_remat-only weight under T > 1
+/// adds its cost to all T bins of a column; it takes the column whose fullest bin is least loaded, lowest g
+/// on ties. Replicated candidates get none.
+[[nodiscard]] std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& candidates,
+                                                         DomainShape domain);
 
 /// Home (i mod G, 0), i = index in the list, replicated candidates counted too.
 [[nodiscard]] std::vector<std::optional<Home>> round_robin_homes(const std::vector<HomeCandidate>& candidates,
                                                                  DomainShape domain);
 
-/// Homes as given by name, (g, t) range-checked (ConfigError naming parameter, got and range); candidates absent from
-/// `homes` go round robin, and their names are returned for one warning.
+/// Homes as given by name, (g, t) range-checked (ConfigError naming parameter, got and range); candidates
+/// absent from `homes` go round robin, and their names are returned for one warning.
 struct ExplicitHomes {
   std::vector<std::optional<Home>> homes;
   std::vector<std::string> absent;

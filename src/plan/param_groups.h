@@ -11,7 +11,8 @@
 
 namespace muonbench {
 
-/// Grad-bearing Muon parameters that share a domain and hyper-parameters, in model order. No group mixes families.
+/// Grad-bearing Muon parameters that share a domain and hyper-parameters, in model order. No group mixes
+/// families.
 struct ParamGroup {
   std::string label;
   Family family = Family::kDense;

@@ -40,7 +40,8 @@ Segment ShardExchange::shard_of(int item) const {
 }
 
 Segment ShardExchange::piece_of(int item, GroupRank peer) const {
-  MUONBENCH_CHECK(std::binary_search(homed_here_.begin(), homed_here_.end(), item), "item {} is not at home here", item);
+  MUONBENCH_CHECK(std::binary_search(homed_here_.begin(), homed_here_.end(), item),
+                  "item {} is not at home here", item);
   const auto i = static_cast<std::size_t>(item);
   return {home_side_.at(static_cast<std::size_t>(peer.value())).offset + home_offset_[i], items_[i].shard};
 }

@@ -16,7 +16,8 @@ struct Segment {
   friend auto operator<=>(const Segment&, const Segment&) = default;
 };
 
-/// One matrix in an exchange: the group rank it is at home on, and the size of every rank's shard of it (all equal).
+/// One matrix in an exchange: the group rank it is at home on, and the size of every rank's shard of it (all
+/// equal).
 struct ExchangeItem {
   GroupRank home;
   Elements shard;
@@ -24,9 +25,10 @@ struct ExchangeItem {
 
 /// Layout of one all_to_all over one axis, seen from one rank, for both directions.
 ///
-/// The shard side is this rank's shard of every item, ordered by home, then by list index: what forward sends and
-/// reverse receives. The home side is, per peer, that peer's shard of each item homed here, by list index: what forward
-/// receives and reverse sends. Every pair of ranks agrees on sizes because all build it from the same list.
+/// The shard side is this rank's shard of every item, ordered by home, then by list index: what forward sends
+/// and reverse receives. The home side is, per peer, that peer's shard of each item homed here, by list
+/// index: what forward receives and reverse sends. Every pair of ranks agrees on sizes because all build it
+/// from the same list.
 ///
 ///   three items homed on {1, 0, 1}, two ranks:      shard side of both:  [ item 1 | item 0  item 2 ]
 ///   home side of rank 1:  [ 0's item 0, 0's item 2 | 1's item 0, 1's item 2 ]

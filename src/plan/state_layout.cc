@@ -12,8 +12,8 @@ Range deal_rows(std::int64_t rows, int ranks, GroupRank me) {
   return Range{begin, std::min(each, rows - begin)};
 }
 
-StateRows state_rows(const ParamShardSpec& spec, StatePlacement placement, Family family, const RankGrid& grid,
-                     WorldRank rank) {
+StateRows state_rows(const ParamShardSpec& spec, StatePlacement placement, Family family,
+                     const RankGrid& grid, WorldRank rank) {
   const ShardExtent extent = spec.extent(grid.coordinates(family, rank).place);
   const GroupKey equal_rows = grid.canonical({family, spec.replicated_axes().with(AxisSet::kDp)});
   const GroupRank me = grid.index_in_group(equal_rows, rank);

@@ -18,7 +18,8 @@ enum class StatePlacement {
 struct StateRows {
   Range rows;      ///< of the shard, not of the full matrix; pads only under kWithShard
   GroupKey group;  ///< ranks that hold the same rows; axes empty: this rank alone
-  /// True if no other rank that keeps the same rows comes before this one: it counts them for the whole model.
+  /// True if no other rank that keeps the same rows comes before this one: it counts them for the whole
+  /// model.
   bool counts = true;
 };
 

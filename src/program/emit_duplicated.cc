@@ -12,11 +12,16 @@ namespace {
 class DuplicatedWeight {
  public:
   DuplicatedWeight(Emitter& emitter, const ParamGroup& group, ParamIndex param)
-      : emitter_(emitter), group_(group), param_(param), spec_(emitter.spec(param)), place_(emitter.place(group.family)) {}
+      : emitter_(emitter),
+        group_(group),
+        param_(param),
+        spec_(emitter.spec(param)),
+        place_(emitter.place(group.family)) {}
 
   void emit() {
     const Region shard = buffer("ns_input", spec_.shard_elements(), MemoryUse::kExchange);
-    emitter_.builder().add(Phase::kMomentum, 0, MomentumOp{group_.rule, {emitter_.momentum_item(param_, shard)}});
+    emitter_.builder().add(Phase::kMomentum, 0,
+                           MomentumOp{group_.rule, {emitter_.momentum_item(param_, shard)}});
     const Region tp_local = spec_.gtp_sharded ? gather_gtp_remat(shard) : shard;
     const Region full = spec_.tp_dim ? gather_tp(tp_local) : tp_local;
     const Phase phase = spec_.sharding() == ParamSharding::kReplicated ? Phase::kNsReplicated : Phase::kNs;
@@ -24,19 +29,21 @@ class DuplicatedWeight {
     emitter_.newton_schulz({{spec_.full_shape, full}}, 1, phase, 0);
     const Region tp_part = spec_.tp_dim ? take_tp(full) : full;
     const Region update = spec_.gtp_sharded ? take_gtp_remat(tp_part) : tp_part;
-    emitter_.builder().add(Phase::kUpdate, 0, UpdateOp{group_.rule.lr, {emitter_.update_item(param_, update)}});
+    emitter_.builder().add(Phase::kUpdate, 0,
+                           UpdateOp{group_.rule.lr, {emitter_.update_item(param_, update)}});
   }
 
  private:
   [[nodiscard]] Region buffer(const char* what, Elements size, MemoryUse use) {
-    return emitter_.builder().whole(
-        emitter_.builder().add_transient(text("{}.{}", emitter_.name(param_), what), size, DType::kFp32, use));
+    return emitter_.builder().whole(emitter_.builder().add_transient(
+        text("{}.{}", emitter_.name(param_), what), size, DType::kFp32, use));
   }
 
   /// All ranks' equal blocks, in group order, in one buffer.
   [[nodiscard]] Region all_gather(AxisSet::Axis axis, int size, Region block, const char* what) {
     const Region gathered = buffer(what, block.size * size, MemoryUse::kExchange);
     std::vector<Segment> receives;
+    receives.reserve(static_cast<std::size_t>(size));
     for (int r = 0; r < size; ++r) receives.push_back({block.size * r, block.size});
     emitter_.builder().add(Phase::kGather, 0,
                            AllGatherOp{{group_.family, AxisSet{axis}}, block, gathered.buffer, receives});
@@ -57,8 +64,8 @@ class DuplicatedWeight {
     const Region full = buffer("ns_matrix", spec_.full_shape.elements(), MemoryUse::kNsScratch);
     CopyOp copy;
     for (int t = 0; t < size; ++t)
-      add_tp_tile(copy.tiles, spec_, TpRank(t), Emitter::part(gathered, tp_local.size * t, tp_local.size), full,
-                  Direction::kAssemble);
+      add_tp_tile(copy.tiles, spec_, TpRank(t), Emitter::part(gathered, tp_local.size * t, tp_local.size),
+                  full, Direction::kAssemble);
     emitter_.builder().add(Phase::kGather, 0, std::move(copy));
     return full;
   }
@@ -100,7 +107,7 @@ void emit_duplicated(const StepInputs& inputs, WorldRank rank, ProgramBuilder& b
   Emitter emitter(inputs, rank, builder);
   emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
   for (const ParamGroup& group : inputs.groups)
-    for (const ParamIndex p : group.params) DuplicatedWeight(emitter, group, p).emit();
+    for (const ParamIndex p : emitter.held_part(group).params) DuplicatedWeight(emitter, group, p).emit();
   emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
 }
 

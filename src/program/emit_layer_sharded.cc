@@ -22,7 +22,9 @@ struct Exchange {
 
   [[nodiscard]] Region out(int item) const { return at(send, layout.shard_of(item)); }
   [[nodiscard]] Region in(int item, GroupRank peer) const { return at(receive, layout.piece_of(item, peer)); }
-  [[nodiscard]] Region out_back(int item, GroupRank peer) const { return at(send_back, layout.piece_of(item, peer)); }
+  [[nodiscard]] Region out_back(int item, GroupRank peer) const {
+    return at(send_back, layout.piece_of(item, peer));
+  }
   [[nodiscard]] Region in_back(int item) const { return at(receive_back, layout.shard_of(item)); }
   [[nodiscard]] static Region at(BufferId buffer, Segment s) { return Region{buffer, s.offset, s.size}; }
 };
@@ -31,19 +33,23 @@ struct Exchange {
 struct Routed {
   ParamIndex param;
   Home home;
-  Region ns_input;                    ///< where the momentum pass puts this rank's shard
-  Region update;                      ///< where the orthogonalised shard comes back
-  std::optional<Region> tp_local_in;  ///< stage 1 brought the TP-local matrix here, and stage 2 takes it on from here
+  Region ns_input;  ///< where the momentum pass puts this rank's shard
+  Region update;    ///< where the orthogonalised shard comes back
+  std::optional<Region>
+      tp_local_in;  ///< stage 1 brought the TP-local matrix here, and stage 2 takes it on from here
   std::optional<Region> tp_local_back;
-  std::optional<Region> full;         ///< NS runs here
+  std::optional<Region> full;  ///< NS runs here
 };
 
-/// Emits one param group. Stage 1 exchanges over gtp_remat, stage 2 over tp, first matrices split along dim 0, then those
-/// split along dim 1.
+/// Emits one param group. Stage 1 exchanges over gtp_remat, stage 2 over tp, first matrices split along dim
+/// 0, then those split along dim 1.
 class LayerShardedGroup {
  public:
   LayerShardedGroup(Emitter& emitter, const ParamGroup& group, int queue)
-      : emitter_(emitter), group_(group), queue_(queue), domain_(emitter.inputs().grid.domain(group.family)),
+      : emitter_(emitter),
+        group_(group),
+        queue_(queue),
+        domain_(emitter.inputs().grid.domain(group.family)),
         place_(emitter.place(group.family)) {}
 
   void emit() {
@@ -67,8 +73,10 @@ class LayerShardedGroup {
 
   void sort_params() {
     for (const ParamIndex p : group_.params) {
-      if (const auto& home = emitter_.inputs().homes[p.at()]) routed_.push_back(Routed{p, *home, {}, {}, {}, {}, {}});
-      else replicated_.push_back(p);
+      if (const auto& home = emitter_.inputs().homes[p.at()])
+        routed_.push_back(Routed{p, *home, {}, {}, {}, {}, {}});
+      else
+        replicated_.push_back(p);
     }
   }
 
@@ -79,8 +87,8 @@ class LayerShardedGroup {
     const GroupRank me(axis == AxisSet::kTp ? place_.t.value() : place_.g.value());
     Exchange exchange{group, ShardExchange(std::move(items), size, me), std::move(matrices), {}, {}, {}, {}};
     const auto buffer = [&](const char* what, Elements elements) {
-      return emitter_.builder().add_transient(text("{}.{}.{}", group_.label, name, what), elements, DType::kFp32,
-                                              MemoryUse::kExchange);
+      return emitter_.builder().add_transient(text("{}.{}.{}", group_.label, name, what), elements,
+                                              DType::kFp32, MemoryUse::kExchange);
     };
     exchange.send = buffer("send", exchange.layout.shard_side_size());
     exchange.receive = buffer("receive", exchange.layout.home_side_size());
@@ -115,7 +123,8 @@ class LayerShardedGroup {
       std::vector<std::size_t> matrices;
       for (const std::size_t n : delivered_) {
         if (spec(routed_[n]).tp_dim != dim) continue;
-        items.push_back({GroupRank(routed_[n].home.t->value()), spec(routed_[n]).tp_local_shape().elements()});
+        items.push_back(
+            {GroupRank(routed_[n].home.t->value()), spec(routed_[n]).tp_local_shape().elements()});
         matrices.push_back(n);
       }
       if (items.empty()) continue;
@@ -143,8 +152,8 @@ class LayerShardedGroup {
       total += size;
     }
     if (total == Elements(0)) return;
-    const BufferId matrices = emitter_.builder().add_transient(text("{}.ns_matrices", group_.label), total, DType::kFp32,
-                                                               MemoryUse::kNsScratch);
+    const BufferId matrices = emitter_.builder().add_transient(text("{}.ns_matrices", group_.label), total,
+                                                               DType::kFp32, MemoryUse::kNsScratch);
     for (Routed& routed : routed_)
       if (routed.full) routed.full->buffer = matrices;
   }
@@ -163,7 +172,8 @@ class LayerShardedGroup {
       op.items.push_back(emitter_.momentum_item(p, replicated_regions_.back()));
       offset += emitter_.spec(p).shard_elements();
     }
-    for (const Routed& routed : routed_) op.items.push_back(emitter_.momentum_item(routed.param, routed.ns_input));
+    for (const Routed& routed : routed_)
+      op.items.push_back(emitter_.momentum_item(routed.param, routed.ns_input));
     emitter_.builder().add(Phase::kMomentum, queue_, std::move(op));
   }
 
@@ -184,12 +194,14 @@ class LayerShardedGroup {
     const ShardExchange& layout = exchange.layout;
     switch (direction) {
       case Direction::kAssemble:
-        emitter_.builder().add(phase, queue_, AllToAllOp{exchange.group, exchange.send, exchange.receive,
-                                                         layout.shard_side(), layout.home_side()});
+        emitter_.builder().add(phase, queue_,
+                               AllToAllOp{exchange.group, exchange.send, exchange.receive,
+                                          layout.shard_side(), layout.home_side()});
         break;
       case Direction::kTakeApart:
-        emitter_.builder().add(phase, queue_, AllToAllOp{exchange.group, exchange.send_back, exchange.receive_back,
-                                                         layout.home_side(), layout.shard_side()});
+        emitter_.builder().add(phase, queue_,
+                               AllToAllOp{exchange.group, exchange.send_back, exchange.receive_back,
+                                          layout.home_side(), layout.shard_side()});
         break;
     }
   }
@@ -198,7 +210,8 @@ class LayerShardedGroup {
     if (!tiles.empty()) emitter_.builder().add(phase, queue_, CopyOp{std::move(tiles)});
   }
 
-  /// Strips the pads on the way: under tp_dim 0 the TP-local matrices are stacked next, and zero rows would end up inside.
+  /// Strips the pads on the way: under tp_dim 0 the TP-local matrices are stacked next, and zero rows would
+  /// end up inside.
   void forward_stage1() {
     if (!has_stage1()) return;
     all_to_all(Phase::kStage1Forward, *stage1_, Direction::kAssemble);
@@ -206,8 +219,8 @@ class LayerShardedGroup {
     for (const std::size_t n : delivered_) {
       const Region matrix = routed_[n].tp_local_in ? *routed_[n].tp_local_in : *routed_[n].full;
       for (int g = 0; g < domain_.gtp_remat; ++g)
-        add_gtp_tile(tiles, spec(routed_[n]), GtpRank(g), stage1_->in(static_cast<int>(n), GroupRank(g)), matrix,
-                     Direction::kAssemble);
+        add_gtp_tile(tiles, spec(routed_[n]), GtpRank(g), stage1_->in(static_cast<int>(n), GroupRank(g)),
+                     matrix, Direction::kAssemble);
     }
     copy(Phase::kStage1Forward, std::move(tiles));
   }
@@ -219,14 +232,15 @@ class LayerShardedGroup {
       for (const int k : exchange.layout.homed_here()) {
         const Routed& routed = routed_[exchange.matrices[static_cast<std::size_t>(k)]];
         for (int t = 0; t < domain_.tp; ++t)
-          add_tp_tile(tiles, spec(routed), TpRank(t), exchange.in(k, GroupRank(t)), *routed.full, Direction::kAssemble);
+          add_tp_tile(tiles, spec(routed), TpRank(t), exchange.in(k, GroupRank(t)), *routed.full,
+                      Direction::kAssemble);
       }
     }
     copy(Phase::kStage2Forward, std::move(tiles));
   }
 
-  /// TP-complete matrices go in batches of their own: all TP peers of a column must batch them alike, whatever TP-sharded
-  /// matrices each has besides, or batching would let TP replicas drift apart.
+  /// TP-complete matrices go in batches of their own: all TP peers of a column must batch them alike,
+  /// whatever TP-sharded matrices each has besides, or batching would let TP replicas drift apart.
   void newton_schulz() {
     std::vector<Emitter::Matrix> tp_sharded, tp_complete;
     for (const Routed& routed : routed_) {
@@ -249,7 +263,8 @@ class LayerShardedGroup {
       }
     }
     copy(Phase::kStage2Reverse, std::move(tiles));
-    for (const Exchange& exchange : stage2_) all_to_all(Phase::kStage2Reverse, exchange, Direction::kTakeApart);
+    for (const Exchange& exchange : stage2_)
+      all_to_all(Phase::kStage2Reverse, exchange, Direction::kTakeApart);
   }
 
   void reverse_stage1() {
@@ -273,7 +288,8 @@ class LayerShardedGroup {
   void update() {
     if (routed_.empty()) return;
     UpdateOp op{group_.rule.lr, {}};
-    for (const Routed& routed : routed_) op.items.push_back(emitter_.update_item(routed.param, routed.update));
+    for (const Routed& routed : routed_)
+      op.items.push_back(emitter_.update_item(routed.param, routed.update));
     emitter_.builder().add(Phase::kUpdate, queue_, std::move(op));
   }
 
@@ -295,7 +311,10 @@ class LayerShardedGroup {
 void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
   Emitter emitter(inputs, rank, builder);
   emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
-  for (const ParamGroup& group : inputs.groups) LayerShardedGroup(emitter, group, 0).emit();
+  for (const ParamGroup& group : inputs.groups) {
+    const ParamGroup held = emitter.held_part(group);
+    if (!held.params.empty()) LayerShardedGroup(emitter, held, 0).emit();
+  }
   emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
 }
 

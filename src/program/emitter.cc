@@ -32,6 +32,13 @@ MemoryUse use_of(StateKind kind) {
 
 }  // namespace
 
+ParamGroup Emitter::held_part(const ParamGroup& group) const {
+  ParamGroup held{group.label, group.family, group.rule, {}};
+  for (const ParamIndex p : group.params)
+    if (is_held(p)) held.params.push_back(p);
+  return held;
+}
+
 std::int64_t Emitter::pad_rows(ParamIndex p) const {
   return spec(p).extent(place(family_of(inputs_.params[p]))).pad_rows;
 }
@@ -47,7 +54,9 @@ Region Emitter::array(ParamIndex p, StateKind kind, Range rows, std::int64_t pad
 }
 
 Region Emitter::weight(ParamIndex p) { return array(p, StateKind::kWeight, all_rows(spec(p)), pad_rows(p)); }
-Region Emitter::gradient(ParamIndex p) { return array(p, StateKind::kGradient, all_rows(spec(p)), pad_rows(p)); }
+Region Emitter::gradient(ParamIndex p) {
+  return array(p, StateKind::kGradient, all_rows(spec(p)), pad_rows(p));
+}
 
 Region Emitter::master(ParamIndex p, Range rows, std::int64_t pads) {
   if (inputs_.param_dtype == DType::kFp32) return rows_of(weight(p), rows, spec(p).shard_shape().cols);
@@ -61,6 +70,7 @@ std::optional<Region> Emitter::weight_copy(ParamIndex p, Range rows) {
 
 void Emitter::declare(StatePlacement muon, StatePlacement adam) {
   for (int i = 0; i < inputs_.params.size(); ++i) {
+    if (!is_held(ParamIndex(i))) continue;
     const bool is_muon = inputs_.params[ParamIndex(i)].optimizer == OptimizerKind::kMuon;
     declare_param(ParamIndex(i), is_muon ? muon : adam);
   }
@@ -75,7 +85,8 @@ void Emitter::declare_param(ParamIndex p, StatePlacement placement) {
   const Region held = master(p, state.rows, pads);
   builder_.keep({p, true_rows, cols, part(held, Elements(0), Elements(true_rows.count * cols)), weight(p),
                  state.counts ? Counted::kHere : Counted::kElsewhere});
-  // Without a gradient nothing is ever accumulated: no moments, as the optimizer makes them at the first gradient.
+  // Without a gradient nothing is ever accumulated: no moments, as the optimizer makes them at the first
+  // gradient.
   if (!inputs_.params[p].has_gradient()) return;
   static_cast<void>(gradient(p));
   if (with_pads) {
@@ -88,8 +99,8 @@ void Emitter::declare_param(ParamIndex p, StatePlacement placement) {
 
 MomentumItem Emitter::momentum_item(ParamIndex p, Region ns_input) {
   const Range rows = all_rows(spec(p));
-  return MomentumItem{gradient(p), master(p, rows, pad_rows(p)), array(p, StateKind::kMomentum, rows, pad_rows(p)),
-                      ns_input};
+  return MomentumItem{gradient(p), master(p, rows, pad_rows(p)),
+                      array(p, StateKind::kMomentum, rows, pad_rows(p)), ns_input};
 }
 
 UpdateItem Emitter::update_item(ParamIndex p, Region update) {
@@ -100,7 +111,8 @@ UpdateItem Emitter::update_item(ParamIndex p, Region update) {
 void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue) {
   std::vector<std::pair<Shape, std::vector<NewtonSchulzItem>>> buckets;
   for (const Matrix& matrix : matrices) {
-    auto bucket = std::find_if(buckets.begin(), buckets.end(), [&](const auto& b) { return b.first == matrix.shape; });
+    auto bucket =
+        std::find_if(buckets.begin(), buckets.end(), [&](const auto& b) { return b.first == matrix.shape; });
     if (bucket == buckets.end()) bucket = buckets.insert(buckets.end(), {matrix.shape, {}});
     bucket->second.push_back({matrix.data, matrix.data});
   }
@@ -110,7 +122,8 @@ void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size,
       const std::vector<NewtonSchulzItem> batch(items.begin() + static_cast<std::ptrdiff_t>(begin),
                                                 items.begin() + static_cast<std::ptrdiff_t>(end));
       const Elements size = ns_scratch_elements({shape, static_cast<int>(batch.size())}, inputs_.ns);
-      const BufferId scratch = builder_.add_transient("ns_scratch", size, DType::kFp32, MemoryUse::kNsScratch);
+      const BufferId scratch =
+          builder_.add_transient("ns_scratch", size, DType::kFp32, MemoryUse::kNsScratch);
       builder_.add(phase, queue, NewtonSchulzOp{shape, batch, builder_.whole(scratch)});
     }
   }
@@ -119,7 +132,7 @@ void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size,
 std::vector<ParamIndex> Emitter::with_gradient() const {
   std::vector<ParamIndex> found;
   for (int i = 0; i < inputs_.params.size(); ++i)
-    if (inputs_.params[ParamIndex(i)].has_gradient()) found.emplace_back(i);
+    if (inputs_.params[ParamIndex(i)].has_gradient() && is_held(ParamIndex(i))) found.emplace_back(i);
   return found;
 }
 
@@ -136,8 +149,8 @@ void Emitter::adam(const std::vector<ParamIndex>& params, StatePlacement placeme
     const StateRows state = kept(p, placement);
     if (!state.group.axes.empty()) gathers[state.group].push_back(p);
     if (state.rows.empty()) continue;
-    op.items.push_back(AdamItem{rows_of(gradient(p), state.rows, spec(p).shard_shape().cols), master(p, state.rows, 0),
-                                array(p, StateKind::kExpAvg, state.rows, 0),
+    op.items.push_back(AdamItem{rows_of(gradient(p), state.rows, spec(p).shard_shape().cols),
+                                master(p, state.rows, 0), array(p, StateKind::kExpAvg, state.rows, 0),
                                 array(p, StateKind::kExpAvgSq, state.rows, 0), weight_copy(p, state.rows)});
   }
   if (!op.items.empty()) builder_.add(Phase::kAdam, queue, std::move(op));
@@ -165,8 +178,10 @@ void Emitter::param_gather(GroupKey group, const std::vector<ParamIndex>& params
   if (total == Elements(0)) return;  // all pads: the same on every rank of the group
 
   const auto own = static_cast<std::size_t>(me.value());
-  const BufferId send = builder_.add_transient("param_gather.send", blocks[own].size, inputs_.param_dtype, MemoryUse::kExchange);
-  const BufferId receive = builder_.add_transient("param_gather.receive", total, inputs_.param_dtype, MemoryUse::kExchange);
+  const BufferId send = builder_.add_transient("param_gather.send", blocks[own].size, inputs_.param_dtype,
+                                               MemoryUse::kExchange);
+  const BufferId receive =
+      builder_.add_transient("param_gather.receive", total, inputs_.param_dtype, MemoryUse::kExchange);
   CopyOp pack, unpack;
   for (int r = 0; r < size; ++r) {
     const auto at = static_cast<std::size_t>(r);
@@ -176,8 +191,11 @@ void Emitter::param_gather(GroupKey group, const std::vector<ParamIndex>& params
       const Region there = rows_of(weight(params[i]), rows[at][i], cols);
       const Shape shape{rows[at][i].count, cols};
       if (shape.rows > 0) {
-        if (r == me.value()) pack.tiles.push_back({there.buffer, there.offset, cols, send, offset, cols, shape});
-        else unpack.tiles.push_back({receive, blocks[at].offset + offset, cols, there.buffer, there.offset, cols, shape});
+        if (r == me.value())
+          pack.tiles.push_back({there.buffer, there.offset, cols, send, offset, cols, shape});
+        else
+          unpack.tiles.push_back(
+              {receive, blocks[at].offset + offset, cols, there.buffer, there.offset, cols, shape});
       }
       offset += shape.elements();
     }

@@ -20,25 +20,34 @@ class Emitter {
   [[nodiscard]] ProgramBuilder& builder() { return builder_; }
   [[nodiscard]] const ParamShardSpec& spec(ParamIndex p) const { return inputs_.specs[p.at()]; }
   [[nodiscard]] const std::string& name(ParamIndex p) const { return inputs_.params[p].name; }
-  [[nodiscard]] DomainPlace place(Family family) const { return inputs_.grid.coordinates(family, rank_).place; }
+  [[nodiscard]] bool is_held(ParamIndex p) const {
+    return muonbench::is_held(inputs_.params[p], inputs_.residences[p.at()], inputs_.grid, rank_);
+  }
+  /// The group as this rank knows it: the parameters that it holds.
+  [[nodiscard]] ParamGroup held_part(const ParamGroup& group) const;
+  [[nodiscard]] DomainPlace place(Family family) const {
+    return inputs_.grid.coordinates(family, rank_).place;
+  }
 
-  /// Creates the arrays that this rank holds of every parameter: weight, master and, if it has a gradient, gradient and
-  /// moments. The placements say for which rows state of Muon's and of Adam's parameters is kept.
+  /// Creates the arrays that this rank holds of every parameter: weight, master and, if it has a gradient,
+  /// gradient and moments. The placements say for which rows state of Muon's and of Adam's parameters is
+  /// kept.
   void declare(StatePlacement muon, StatePlacement adam);
 
   /// Muon items over the whole shard, pads included.
   [[nodiscard]] MomentumItem momentum_item(ParamIndex p, Region ns_input);
   [[nodiscard]] UpdateItem update_item(ParamIndex p, Region update);
 
-  /// NS on matrices of equal shape, in place, in batches of ns_batch_size in list order: buckets by shape in order of first
-  /// appearance. `queue` and `phase` as for ops.
+  /// NS on matrices of equal shape, in place, in batches of ns_batch_size in list order: buckets by shape in
+  /// order of first appearance. `queue` and `phase` as for ops.
   struct Matrix {
     Shape shape;
     Region data;
   };
   void newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue);
 
-  /// Adam on the given parameters' state rows, then one param_gather per group of ranks that deals out equal rows.
+  /// Adam on the given parameters' state rows, then one param_gather per group of ranks that deals out equal
+  /// rows.
   void adam(const std::vector<ParamIndex>& params, StatePlacement placement, int queue);
   [[nodiscard]] std::vector<ParamIndex> with_gradient(OptimizerKind kind) const;
   [[nodiscard]] std::vector<ParamIndex> with_gradient() const;

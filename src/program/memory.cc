@@ -10,44 +10,50 @@ namespace {
 
 constexpr std::int64_t kAlignment = 256;
 
-struct Placed {
-  std::int64_t begin, end;  // bytes
-  int first_op, last_op;
+/// A stretch of an arena that a live buffer occupies, in bytes.
+struct Occupied {
+  std::int64_t begin, end;
+  int last_op;
 };
 
-/// Lowest aligned offset at which `size` bytes do not meet anything placed that lives at the same time.
-std::int64_t lowest_free_offset(const std::vector<Placed>& placed, const BufferSpec& buffer, std::int64_t size) {
-  std::vector<Placed> live;
-  for (const Placed& other : placed)
-    if (other.first_op <= buffer.last_op && buffer.first_op <= other.last_op) live.push_back(other);
-  std::sort(live.begin(), live.end(), [](const Placed& a, const Placed& b) { return a.begin < b.begin; });
+/// Lowest offset at which `size` bytes meet nothing occupied; `occupied` ascends.
+std::int64_t lowest_free_offset(const std::vector<Occupied>& occupied, std::int64_t size) {
   std::int64_t offset = 0;
-  for (const Placed& other : live) {
+  for (const Occupied& other : occupied) {
     if (offset + size <= other.begin) break;
     offset = std::max(offset, other.end);
   }
   return offset;
 }
 
+std::int64_t aligned_size(const BufferSpec& buffer) {
+  return (buffer.bytes().value() + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 }  // namespace
 
-ArenaLayout lay_out_arena(const StepProgram& program, MemoryUse use) {
+std::vector<BufferId> arena_buffers_by_first_op(const StepProgram& program, MemoryUse use) {
   std::vector<BufferId> order;
   for (int i = 0; i < static_cast<int>(program.buffers.size()); ++i) {
     const BufferSpec& buffer = program.buffers[static_cast<std::size_t>(i)];
     if (!buffer.slot && buffer.use == use && buffer.first_op >= 0) order.push_back(BufferId{i});
   }
-  // Large ones first: small ones then fill the gaps.
   std::stable_sort(order.begin(), order.end(),
-                   [&](BufferId a, BufferId b) { return program[a].bytes() > program[b].bytes(); });
+                   [&](BufferId a, BufferId b) { return program[a].first_op < program[b].first_op; });
+  return order;
+}
 
+ArenaLayout lay_out_arena(const StepProgram& program, MemoryUse use) {
   ArenaLayout layout;
-  std::vector<Placed> placed;
-  for (const BufferId id : order) {
+  std::vector<Occupied> occupied;
+  for (const BufferId id : arena_buffers_by_first_op(program, use)) {
     const BufferSpec& buffer = program[id];
-    const std::int64_t size = (buffer.bytes().value() + kAlignment - 1) / kAlignment * kAlignment;
-    const std::int64_t offset = lowest_free_offset(placed, buffer, size);
-    placed.push_back({offset, offset + size, buffer.first_op, buffer.last_op});
+    std::erase_if(occupied, [&](const Occupied& other) { return other.last_op < buffer.first_op; });
+    const std::int64_t size = aligned_size(buffer);
+    const std::int64_t offset = lowest_free_offset(occupied, size);
+    const auto after =
+        std::find_if(occupied.begin(), occupied.end(), [&](const Occupied& o) { return o.begin >= offset; });
+    occupied.insert(after, Occupied{offset, offset + size, buffer.last_op});
     layout.offsets.emplace(id, Bytes(offset));
     // The last buffer's own bytes, not its padding, bound the arena: the ledger counts what is needed.
     layout.size = std::max(layout.size, Bytes(offset) + buffer.bytes());

@@ -11,6 +11,7 @@
 #include "src/model/parameter.h"
 #include "src/plan/homes.h"
 #include "src/plan/param_groups.h"
+#include "src/plan/residence.h"
 #include "src/plan/state_layout.h"
 #include "src/program/program.h"
 #include "src/shard/shard_spec.h"
@@ -24,6 +25,7 @@ struct StepInputs {
   const ParamSet& params;
   const RankGrid& grid;
   std::vector<ParamShardSpec> specs;       ///< per parameter, for the domain of its family
+  std::vector<Residence> residences;       ///< per parameter
   std::vector<std::optional<Home>> homes;  ///< per parameter; none: replicated, Adam or without gradient
   std::vector<ParamGroup> groups;          ///< of grad-bearing Muon parameters
   AdamRule adam;
@@ -42,7 +44,7 @@ struct Mode {
   std::string_view name;
   MuonUse muon;
   BitPromise bits;
-  std::string_view what; ///< one line for --help
+  std::string_view what;  ///< one line for --help
   void (*emit)(const StepInputs&, WorldRank, ProgramBuilder&);
 };
 [[nodiscard]] const std::vector<Mode>& modes();

@@ -51,8 +51,8 @@ struct Region {
   friend auto operator<=>(const Region&, const Region&) = default;
 };
 
-/// One parameter's part of the fused decay + momentum + nesterov pass. All regions have ns_input's size; `ns_input` may
-/// lie in an exchange buffer, so that no packing pass is needed.
+/// One parameter's part of the fused decay + momentum + nesterov pass. All regions have ns_input's size;
+/// `ns_input` may lie in an exchange buffer, so that no packing pass is needed.
 struct MomentumItem {
   Region gradient, master, momentum, ns_input;
 };
@@ -80,16 +80,17 @@ struct ZeroFillOp {
   std::vector<Region> regions;
 };
 
-/// Segment p of `sends` leaves `send` for group rank p and lands in p's `receive` at p's segment for this rank. The own
-/// segment is copied locally and is not traffic. All ranks of the group run the op, empty segments included.
+/// Segment p of `sends` leaves `send` for group rank p and lands in p's `receive` at p's segment for this
+/// rank. The own segment is copied locally and is not traffic. All ranks of the group run the op, empty
+/// segments included.
 struct AllToAllOp {
   GroupKey group;
   BufferId send, receive;
   std::vector<Segment> sends, receives;
 };
 
-/// Every rank's `send` region lands in `receive` on all ranks; segment p of `receives` is group rank p's, whose sizes may
-/// differ. Own block: copied locally, sent n - 1 times.
+/// Every rank's `send` region lands in `receive` on all ranks; segment p of `receives` is group rank p's,
+/// whose sizes may differ. Own block: copied locally, sent n - 1 times.
 struct AllGatherOp {
   GroupKey group;
   Region send;
@@ -97,8 +98,8 @@ struct AllGatherOp {
   std::vector<Segment> receives;
 };
 
-/// NS on matrices of one shape: out = NS(in) * scale_factor * extra_scale_factor. in and out: (P, Q) fp32, row-major; may be
-/// the same region. `scratch` serves the matrices one after the other.
+/// NS on matrices of one shape: out = NS(in) * scale_factor * extra_scale_factor. in and out: (P, Q) fp32,
+/// row-major; may be the same region. `scratch` serves the matrices one after the other.
 struct NewtonSchulzItem {
   Region in, out;
 };
@@ -108,8 +109,8 @@ struct NewtonSchulzOp {
   Region scratch;
 };
 
-/// p <- p + (-lr) * update in fp32 on the master copy, and its rounding to the weight's dtype. Where weights are fp32 the
-/// master is the weight itself, and `weight` is empty.
+/// p <- p + (-lr) * update in fp32 on the master copy, and its rounding to the weight's dtype. Where weights
+/// are fp32 the master is the weight itself, and `weight` is empty.
 struct UpdateItem {
   Region update, master;
   std::optional<Region> weight;
@@ -128,7 +129,8 @@ struct AdamOp {
   std::vector<AdamItem> items;
 };
 
-using Work = std::variant<MomentumOp, CopyOp, ZeroFillOp, AllToAllOp, AllGatherOp, NewtonSchulzOp, UpdateOp, AdamOp>;
+using Work =
+    std::variant<MomentumOp, CopyOp, ZeroFillOp, AllToAllOp, AllGatherOp, NewtonSchulzOp, UpdateOp, AdamOp>;
 
 /// One thing to do. `after` is filled in by StepProgram's builder from what the ops read and write.
 struct Op {

@@ -30,34 +30,69 @@ std::vector<int> dependencies(const Access& access, int op, std::vector<BufferHi
   }
   for (const BufferId id : access.writes) at(id) = BufferHistory{op, {}};
   for (const BufferId id : access.reads) {
-    if (at(id).writer != op && (at(id).readers.empty() || at(id).readers.back() != op)) at(id).readers.push_back(op);
+    if (at(id).writer != op && (at(id).readers.empty() || at(id).readers.back() != op))
+      at(id).readers.push_back(op);
   }
   after.erase(op);
   return {after.begin(), after.end()};
 }
 
-/// A buffer may start where another one lay. Its first op must then follow every op that touched the other: a collective
-/// may still be under way though the ops after it have begun.
-void follow_earlier_tenants(StepProgram& program) {
-  std::vector<std::vector<int>> touched(program.buffers.size());
+/// Ops that touch each buffer, ascending.
+std::vector<std::vector<int>> touching_ops(const StepProgram& program) {
+  std::vector<std::vector<int>> touching(program.buffers.size());
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Access access = access_of(program.ops[i]);
     for (const std::vector<BufferId>* ids : {&access.reads, &access.writes}) {
       for (const BufferId id : *ids) {
-        std::vector<int>& ops = touched[static_cast<std::size_t>(id.index)];
+        std::vector<int>& ops = touching[static_cast<std::size_t>(id.index)];
         if (ops.empty() || ops.back() != static_cast<int>(i)) ops.push_back(static_cast<int>(i));
       }
     }
   }
+  return touching;
+}
+
+/// Who used each stretch of an arena last.
+class Tenancy {
+ public:
+  /// The buffers that had [begin, end) before; `next` has it from now on.
+  std::vector<BufferId> take_over(std::int64_t begin, std::int64_t end, BufferId next) {
+    std::vector<BufferId> earlier;
+    std::vector<Stretch> kept;
+    for (const Stretch& old : stretches_) {
+      if (old.end <= begin || end <= old.begin) {
+        kept.push_back(old);
+        continue;
+      }
+      earlier.push_back(old.tenant);
+      if (old.begin < begin) kept.push_back({old.begin, begin, old.tenant});
+      if (end < old.end) kept.push_back({end, old.end, old.tenant});
+    }
+    kept.push_back({begin, end, next});
+    stretches_ = std::move(kept);
+    return earlier;
+  }
+
+ private:
+  struct Stretch {
+    std::int64_t begin, end;
+    BufferId tenant;
+  };
+  std::vector<Stretch> stretches_;
+};
+
+/// A buffer may start where another one lay. Its first op must then follow every op that touched the other: a
+/// collective may still be under way though the ops after it have begun.
+void follow_earlier_tenants(StepProgram& program) {
+  const std::vector<std::vector<int>> touching = touching_ops(program);
   for (const auto& [use, arena] : program.arenas) {
-    for (const auto& [later, later_at] : arena.offsets) {
-      Op& first = program.ops[static_cast<std::size_t>(program[later].first_op)];
+    Tenancy tenancy;
+    for (const BufferId id : arena_buffers_by_first_op(program, use)) {
+      const std::int64_t begin = arena.offsets.at(id).value();
+      Op& first = program.ops[static_cast<std::size_t>(program[id].first_op)];
       std::set<int> after(first.after.begin(), first.after.end());
-      for (const auto& [earlier, earlier_at] : arena.offsets) {
-        const bool before = program[earlier].last_op < program[later].first_op;
-        const bool shared = earlier_at < later_at + program[later].bytes() && later_at < earlier_at + program[earlier].bytes();
-        if (!before || !shared) continue;
-        const std::vector<int>& ops = touched[static_cast<std::size_t>(earlier.index)];
+      for (const BufferId earlier : tenancy.take_over(begin, begin + program[id].bytes().value(), id)) {
+        const std::vector<int>& ops = touching[static_cast<std::size_t>(earlier.index)];
         after.insert(ops.begin(), ops.end());
       }
       first.after.assign(after.begin(), after.end());
@@ -72,17 +107,20 @@ BufferId ProgramBuilder::add_transient(std::string name, Elements size, DType dt
   return BufferId{static_cast<int>(program_.buffers.size()) - 1};
 }
 
-BufferId ProgramBuilder::state(const StateSlot& slot, DType dtype, MemoryUse use, const std::string& param_name) {
+BufferId ProgramBuilder::state(const StateSlot& slot, DType dtype, MemoryUse use,
+                               const std::string& param_name) {
   const auto known = states_.find(slot);
   if (known != states_.end()) return known->second;
   const BufferId id{static_cast<int>(program_.buffers.size())};
-  program_.buffers.push_back(BufferSpec{text("{}.{}", param_name, name_of(use)), Elements(slot.rows.count * slot.cols),
-                                        dtype, use, slot, -1, -1});
+  program_.buffers.push_back(BufferSpec{text("{}.{}", param_name, name_of(use)),
+                                        Elements(slot.rows.count * slot.cols), dtype, use, slot, -1, -1});
   states_.emplace(slot, id);
   return id;
 }
 
-Region ProgramBuilder::whole(BufferId buffer) const { return Region{buffer, Elements(0), program_[buffer].size}; }
+Region ProgramBuilder::whole(BufferId buffer) const {
+  return Region{buffer, Elements(0), program_[buffer].size};
+}
 
 void ProgramBuilder::add(Phase phase, int queue, Work work) {
   program_.ops.push_back(Op{phase, queue, {}, std::move(work)});

@@ -12,8 +12,8 @@
 
 namespace muonbench {
 
-/// A persistent array of one parameter on one rank. Weights and gradients cover the shard, pads included; master,
-/// momentum and Adam moments cover the rows for which the rank keeps state.
+/// A persistent array of one parameter on one rank. Weights and gradients cover the shard, pads included;
+/// master, momentum and Adam moments cover the rows for which the rank keeps state.
 enum class StateKind { kWeight, kMaster, kMomentum, kExpAvg, kExpAvgSq, kGradient };
 
 struct StateSlot {
@@ -38,8 +38,8 @@ struct BufferSpec {
   [[nodiscard]] Bytes bytes() const { return bytes_of(size, dtype); }
 };
 
-/// Transient buffers of one use placed in one arena: offset per buffer (bytes, 256-aligned) and the arena's size. Buffers
-/// whose lifetimes overlap do not overlap in memory.
+/// Transient buffers of one use placed in one arena: offset per buffer (bytes, 256-aligned) and the arena's
+/// size. Buffers whose lifetimes overlap do not overlap in memory.
 struct ArenaLayout {
   std::map<BufferId, Bytes> offsets;
   Bytes size;
@@ -48,19 +48,19 @@ struct ArenaLayout {
 /// Which ranks report a parameter's rows for the whole model: one of those that keep equal rows.
 enum class Counted { kHere, kElsewhere };
 
-/// The rows of one parameter for which this rank keeps optimizer state, and its fp32 master copy of them (the weight
-/// itself where weights are fp32).
+/// The rows of one parameter for which this rank keeps optimizer state, and its fp32 master copy of them (the
+/// weight itself where weights are fp32).
 struct KeptState {
   ParamIndex param;
-  Range rows;              ///< true rows of the shard, pads excluded
-  std::int64_t cols = 0;   ///< of the shard
-  Region master;           ///< rows x cols
-  Region weight;           ///< the whole shard, in the weights' dtype
+  Range rows;             ///< true rows of the shard, pads excluded
+  std::int64_t cols = 0;  ///< of the shard
+  Region master;          ///< rows x cols
+  Region weight;          ///< the whole shard, in the weights' dtype
   Counted counted = Counted::kHere;
 };
 
-/// One rank's optimizer step: what is computed, moved and kept, in what order. Pure data: any process can build it for any
-/// rank of any domain.
+/// One rank's optimizer step: what is computed, moved and kept, in what order. Pure data: any process can
+/// build it for any rank of any domain.
 struct StepProgram {
   std::vector<BufferSpec> buffers;
   std::vector<Op> ops;
@@ -80,7 +80,7 @@ struct StepCounts {
   Bytes sent, received;
   std::int64_t ns_calls = 0;  ///< matrices, not batches
   std::int64_t ns_flops = 0;
-  std::int64_t ns_cost = 0;   ///< sum of max * min^2 over ns_calls
+  std::int64_t ns_cost = 0;  ///< sum of max * min^2 over ns_calls
   // Of the phases that bring shards to where NS runs and back, param_gather excluded.
   Bytes exchange_wire;    ///< the larger of sent and received
   Bytes exchange_buffer;  ///< sent, own blocks included
@@ -93,6 +93,8 @@ struct WireBytes {
 };
 [[nodiscard]] WireBytes wire_bytes(const StepProgram& program, const Op& op, GroupRank me);
 
+/// Transient buffers of one use that some op touches, in order of their first op.
+[[nodiscard]] std::vector<BufferId> arena_buffers_by_first_op(const StepProgram& program, MemoryUse use);
 [[nodiscard]] ArenaLayout lay_out_arena(const StepProgram& program, MemoryUse use);
 
 /// Exact bytes that the bound program holds, by use; transient uses are their arenas' sizes.
@@ -119,8 +121,8 @@ class ProgramBuilder {
   [[nodiscard]] Region whole(BufferId buffer) const;
   [[nodiscard]] const StepProgram& so_far() const { return program_; }
 
-  /// Computes lifetimes, arenas and `after`: read after write, write after read and write after write per buffer, and the
-  /// first use of memory after the last use of the buffers that had it before.
+  /// Computes lifetimes, arenas and `after`: read after write, write after read and write after write per
+  /// buffer, and the first use of memory after the last use of the buffers that had it before.
   [[nodiscard]] StepProgram finish();
 
  private:

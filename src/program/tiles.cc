@@ -7,42 +7,51 @@
 namespace muonbench {
 namespace {
 
-/// One block: `piece` contiguous, `matrix` at an offset with its own row stride.
-void add_tile(std::vector<Tile>& tiles, Region piece, Region matrix, Elements matrix_offset, std::int64_t matrix_stride,
-              Shape shape, Direction direction) {
-  if (shape.elements() == Elements(0)) return;
-  const Elements at = matrix.offset + matrix_offset;
+/// A block of a larger row-major matrix.
+struct Block {
+  BufferId buffer;
+  Elements offset;
+  std::int64_t stride = 0;
+  Shape shape;
+};
+
+void add_tile(std::vector<Tile>& tiles, Region piece, const Block& block, Direction direction) {
+  if (block.shape.elements() == Elements(0)) return;
   switch (direction) {
     case Direction::kAssemble:
-      tiles.push_back({piece.buffer, piece.offset, shape.cols, matrix.buffer, at, matrix_stride, shape});
+      tiles.push_back({piece.buffer, piece.offset, block.shape.cols, block.buffer, block.offset, block.stride,
+                       block.shape});
       break;
     case Direction::kTakeApart:
-      tiles.push_back({matrix.buffer, at, matrix_stride, piece.buffer, piece.offset, shape.cols, shape});
+      tiles.push_back({block.buffer, block.offset, block.stride, piece.buffer, piece.offset, block.shape.cols,
+                       block.shape});
       break;
   }
 }
 
 }  // namespace
 
-void add_gtp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, GtpRank g, Region shard, Region tp_local,
-                  Direction direction) {
+void add_gtp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, GtpRank g, Region shard,
+                  Region tp_local, Direction direction) {
   const std::int64_t cols = spec.shard_shape().cols;
   const std::int64_t true_rows = spec.extent({g, TpRank(0)}).rows.count;
   const Elements offset(g.value() * spec.shard_shape().rows * cols);
-  add_tile(tiles, shard, tp_local, offset, cols, Shape{true_rows, cols}, direction);
+  add_tile(tiles, shard, {tp_local.buffer, tp_local.offset + offset, cols, Shape{true_rows, cols}},
+           direction);
 }
 
 void add_tp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, TpRank t, Region tp_local, Region full,
                  Direction direction) {
   const Shape local = spec.tp_local_shape();
-  const std::int64_t offset = spec.tp_dim == 0 ? t.value() * local.rows * local.cols : t.value() * local.cols;
-  add_tile(tiles, tp_local, full, Elements(offset), spec.full_shape.cols, local, direction);
+  const Elements offset(spec.tp_dim == 0 ? t.value() * local.rows * local.cols : t.value() * local.cols);
+  add_tile(tiles, tp_local, {full.buffer, full.offset + offset, spec.full_shape.cols, local}, direction);
 }
 
 Region pad_region(const ParamShardSpec& spec, GtpRank g, Region shard) {
   const ShardExtent extent = spec.extent({g, TpRank(0)});
   const std::int64_t cols = spec.shard_shape().cols;
-  return Region{shard.buffer, shard.offset + Elements(extent.rows.count * cols), Elements(extent.pad_rows * cols)};
+  return Region{shard.buffer, shard.offset + Elements(extent.rows.count * cols),
+                Elements(extent.pad_rows * cols)};
 }
 
 }  // namespace muonbench

@@ -9,13 +9,14 @@
 
 namespace muonbench {
 
-/// Copies between the pieces that travel and the matrices that they make up. `Assembled` is a row-major matrix in one
-/// region; a piece is contiguous.
+/// Copies between the pieces that travel and the matrices that they make up. `Assembled` is a row-major
+/// matrix in one region; a piece is contiguous.
 enum class Direction { kAssemble, kTakeApart };
 
-/// GTP_remat shard g of a TP-local matrix whose pads are stripped: true rows only; none if the shard is all pads.
-void add_gtp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, GtpRank g, Region shard, Region tp_local,
-                  Direction direction);
+/// GTP_remat shard g of a TP-local matrix whose pads are stripped: true rows only; none if the shard is all
+/// pads.
+void add_gtp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, GtpRank g, Region shard,
+                  Region tp_local, Direction direction);
 
 /// TP-local matrix t of the full matrix: a block of rows (tp_dim 0), or of columns (tp_dim 1).
 void add_tp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, TpRank t, Region tp_local, Region full,

@@ -51,13 +51,16 @@ constexpr std::array kColumns = std::to_array<Column>({
     {"name", [](const Row& r) { return r.facts.name; }},
     {"complete", [](const Row& r) { return cell(r.result.complete); }},
     {"status", [](const Row& r) { return r.result.status; }},
-    {"time", [](const Row& r) { return r.result.environment.time; }},
+    {"time", [](const Row& r) { return r.result.environment ? r.result.environment->time : std::string(); }},
     {"backend", [](const Row& r) { return r.facts.backend; }},
     {"param_dtype", [](const Row& r) { return r.facts.param_dtype; }},
     {"tp", [](const Row& r) { return cell(r.facts.tp); }},
     {"gtp_remat", [](const Row& r) { return cell(r.facts.gtp_remat); }},
     {"ranks", [](const Row& r) { return cell(r.mode.ranks.size()); }},
-    {"oversubscribed", [](const Row& r) { return cell(r.result.environment.oversubscribed); }},
+    {"oversubscribed",
+     [](const Row& r) {
+       return r.result.environment ? cell(r.result.environment->oversubscribed) : std::string();
+     }},
     {"mode", [](const Row& r) { return r.mode.mode; }},
     {"rank", [](const Row& r) { return cell(r.rank.rank); }},
     {"host", [](const Row& r) { return r.rank.host; }},
@@ -116,6 +119,7 @@ std::string line_of(const std::vector<std::string>& cells) { return join(cells, 
 std::string to_csv(const Result& result) {
   const RunFacts facts = run_facts(result.config_json);
   std::vector<std::string> cells;
+  cells.reserve(kColumns.size());
   for (const Column& column : kColumns) cells.emplace_back(column.name);
   std::string out = line_of(cells);
   for (const ModeInfo& mode : result.modes) {

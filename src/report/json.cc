@@ -176,7 +176,8 @@ Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
           {"ranks", std::move(ranks)},
           {"parity", parity_json(mode.parity, weights_may, of("parity"))},
           {"nonfinite_values", or_null(mode.nonfinite_values)},
-          {"params", std::move(params)}};
+          {"params", std::move(params)},
+          {"ns_algorithm", or_null(mode.ns_algorithm)}};
 }
 
 Json config_json(const std::string& resolved) {
@@ -207,7 +208,7 @@ std::string to_json(const Result& result) {
                          {"status", result.status},
                          {"config", config_json(result.config_json)},
                          {"argv", result.argv},
-                         {"environment", environment_json(result.environment)},
+                         {"environment", result.environment ? environment_json(*result.environment) : Json()},
                          {"model", model_json(result.model)},
                          {"homes", std::move(homes)},
                          {"modes", std::move(modes)}};

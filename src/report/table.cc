@@ -162,11 +162,11 @@ std::string phase_table(const Result& result) {
 std::string warnings(const Result& result) {
   std::string out;
   if (!result.complete) out += text("INCOMPLETE: status {}\n", result.status);
-  if (result.environment.oversubscribed)
+  if (result.environment && result.environment->oversubscribed)
     out += text(
         "warning: oversubscribed: more ranks x BLAS threads ({} each) than cores ({} on the smallest host): "
         "times include waiting for a core\n",
-        result.environment.blas_threads, result.environment.cores);
+        result.environment->blas_threads, result.environment->cores);
   for (const ModeInfo& mode : result.modes)
     if (mode.nonfinite_values.value_or(0) > 0)
       out += text("warning: {}: {} non-finite values\n", mode.mode, *mode.nonfinite_values);

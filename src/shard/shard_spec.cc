@@ -11,10 +11,12 @@ namespace muonbench {
 namespace {
 
 [[noreturn]] void refuse(const Parameter& param, const std::string& why) {
-  throw ConfigError(text("parameter '{}' ({} x {}): {}", param.name, param.shape.rows, param.shape.cols, why));
+  throw ConfigError(
+      text("parameter '{}' ({} x {}): {}", param.name, param.shape.rows, param.shape.cols, why));
 }
 
-std::int64_t pad_of(const Parameter& param, std::int64_t tp_local_rows, int gtp_remat, std::int64_t pad_for_alignment) {
+std::int64_t pad_of(const Parameter& param, std::int64_t tp_local_rows, int gtp_remat,
+                    std::int64_t pad_for_alignment) {
   if (pad_for_alignment == 0) {
     if (tp_local_rows % gtp_remat != 0) {
       refuse(param, text("dim 0 of the TP-local matrix: expected a multiple of parallelism.gtp_remat ({}) as "
@@ -39,7 +41,8 @@ std::string_view name_of(ParamSharding sharding) {
   return "";
 }
 
-ParamShardSpec ParamShardSpec::from_param(const Parameter& param, DomainShape domain, std::int64_t pad_for_alignment) {
+ParamShardSpec ParamShardSpec::from_param(const Parameter& param, DomainShape domain,
+                                          std::int64_t pad_for_alignment) {
   ParamShardSpec spec;
   spec.domain = domain;
   spec.full_shape = param.shape;
@@ -48,14 +51,16 @@ ParamShardSpec ParamShardSpec::from_param(const Parameter& param, DomainShape do
   spec.gtp_sharded = param.gtp_remat && domain.gtp_remat > 1;
 
   if (spec.tp_dim && domain.gtp_remat > 1 && !spec.gtp_sharded) {
-    refuse(param, text("tp_dim {} with gtp_remat false: expected a weight that is split over tp to be split over "
-                       "gtp_remat ({}) too; its copies would be stacked as if they were rows",
-                       *spec.tp_dim, domain.gtp_remat));
+    refuse(param,
+           text("tp_dim {} with gtp_remat false: expected a weight that is split over tp to be split over "
+                "gtp_remat ({}) too; its copies would be stacked as if they were rows",
+                *spec.tp_dim, domain.gtp_remat));
   }
   if (spec.tp_dim) {
     const std::int64_t split = *spec.tp_dim == 0 ? param.shape.rows : param.shape.cols;
     if (split % domain.tp != 0) {
-      refuse(param, text("dim {}: expected a multiple of parallelism.tp ({}), got {}", *spec.tp_dim, domain.tp, split));
+      refuse(param, text("dim {}: expected a multiple of parallelism.tp ({}), got {}", *spec.tp_dim,
+                         domain.tp, split));
     }
   }
   if (spec.gtp_sharded) {

@@ -11,31 +11,35 @@
 
 namespace muonbench {
 
-/// Which axes of its (gtp_remat, tp) domain shard a parameter. The exchanges follow: stage 1 for gtp_remat, stage 2 for tp.
+/// Which axes of its (gtp_remat, tp) domain shard a parameter. The exchanges follow: stage 1 for gtp_remat,
+/// stage 2 for tp.
 enum class ParamSharding { kReplicated, kGtpRemat, kTp, kGtpRematAndTp };
 
 [[nodiscard]] std::string_view name_of(ParamSharding sharding);
 
-/// Which rows and columns of the full matrix one rank holds. Rows are consecutive; pad rows follow them in the shard.
+/// Which rows and columns of the full matrix one rank holds. Rows are consecutive; pad rows follow them in
+/// the shard.
 struct ShardExtent {
-  Range rows;                 ///< true rows, in full-matrix rows; may be empty
+  Range rows;  ///< true rows, in full-matrix rows; may be empty
   Range cols;
   std::int64_t pad_rows = 0;  ///< zero rows at the end of the shard
 };
 
-/// How the model sharded one parameter over a domain. Holds what the model imposes; everything else is derived.
-/// Padding: alignment A = pad_for_alignment * G on dim 0 of the TP-local matrix, pad = (A - dim0 mod A) mod A, trailing
-/// zero rows of the GTP-gathered, TP-local matrix. Under TP dim 0 there are thus T pad blocks, one per TP block.
+/// How the model sharded one parameter over a domain. Holds what the model imposes; everything else is
+/// derived. Padding: alignment A = pad_for_alignment * G on dim 0 of the TP-local matrix, pad = (A - dim0 mod
+/// A) mod A, trailing zero rows of the GTP-gathered, TP-local matrix. Under TP dim 0 there are thus T pad
+/// blocks, one per TP block.
 struct ParamShardSpec {
   DomainShape domain;
-  std::optional<int> tp_dim;     ///< none where the domain has no TP axis
-  bool gtp_sharded = false;      ///< false where the domain has no GTP_remat axis
-  std::int64_t pad_length = 0;   ///< pad rows of the TP-local matrix; 0 unless gtp_sharded
-  Shape full_shape;              ///< the true full matrix, pads excluded
+  std::optional<int> tp_dim;    ///< none where the domain has no TP axis
+  bool gtp_sharded = false;     ///< false where the domain has no GTP_remat axis
+  std::int64_t pad_length = 0;  ///< pad rows of the TP-local matrix; 0 unless gtp_sharded
+  Shape full_shape;             ///< the true full matrix, pads excluded
 
   /// Throws ConfigError naming the parameter, dim, size and group size:
-  /// TP-sharded but not GTP_remat-sharded while the domain has a GTP_remat axis (stage 1 would stack its copies as rows);
-  /// tp does not divide the dim that it splits; pad_for_alignment 0 and G does not divide the TP-local rows.
+  /// TP-sharded but not GTP_remat-sharded while the domain has a GTP_remat axis (stage 1 would stack its
+  /// copies as rows); tp does not divide the dim that it splits; pad_for_alignment 0 and G does not divide
+  /// the TP-local rows.
   [[nodiscard]] static ParamShardSpec from_param(const Parameter& param, DomainShape domain,
                                                  std::int64_t pad_for_alignment);
 

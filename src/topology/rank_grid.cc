@@ -28,10 +28,11 @@ std::string name_of(GroupKey key) {
 RankGrid::RankGrid(GridShape shape) : shape_(shape) {
   const std::int64_t expert = std::int64_t{shape.expert_tp} * shape.ep * shape.expert_gtp_remat * shape.pp;
   if (shape.world_size() % expert != 0) {
-    throw ConfigError(text("world size {} = parallelism.tp({}) x gtp_remat({}) x dp({}) x pp({}) is not a multiple of "
-                           "expert_tp({}) x ep({}) x expert_gtp_remat({}) x pp({}) = {}",
-                           shape.world_size(), shape.tp, shape.gtp_remat, shape.dp, shape.pp, shape.expert_tp, shape.ep,
-                           shape.expert_gtp_remat, shape.pp, expert));
+    throw ConfigError(
+        text("world size {} = parallelism.tp({}) x gtp_remat({}) x dp({}) x pp({}) is not a multiple of "
+             "expert_tp({}) x ep({}) x expert_gtp_remat({}) x pp({}) = {}",
+             shape.world_size(), shape.tp, shape.gtp_remat, shape.dp, shape.pp, shape.expert_tp, shape.ep,
+             shape.expert_gtp_remat, shape.pp, expert));
   }
 }
 

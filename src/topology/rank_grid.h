@@ -77,8 +77,8 @@ class AxisSet {
 /// Every non-empty set of axes, in one fixed order.
 [[nodiscard]] constexpr std::array<AxisSet, 7> all_axis_sets() {
   using enum AxisSet::Axis;
-  return {AxisSet{kTp},       AxisSet{kGtpRemat},      AxisSet{kTp, kGtpRemat},     AxisSet{kDp},
-          AxisSet{kTp, kDp},  AxisSet{kGtpRemat, kDp}, AxisSet{kTp, kGtpRemat, kDp}};
+  return {AxisSet{kTp},      AxisSet{kGtpRemat},      AxisSet{kTp, kGtpRemat},     AxisSet{kDp},
+          AxisSet{kTp, kDp}, AxisSet{kGtpRemat, kDp}, AxisSet{kTp, kGtpRemat, kDp}};
 }
 
 /// Names one process group per rank: the ranks of its grid that differ from it on the axes of the set alone.

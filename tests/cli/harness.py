@@ -14,10 +14,13 @@ import unittest
 
 TIMEOUT_SECONDS = 60
 
+# Started without mpirun: a world of one rank. A refusal shows at once; mpirun waits seconds for the other ranks.
+ALONE = 0
+
 DONE, USAGE, WRONG_NUMBERS, RUNTIME = 0, 2, 4, 5
 
-# What NS makes of a constant gradient: such a matrix has rank 1, and its only singular value is 1 after normalisation, so
-# that all elements get the size f(1) * scale / sqrt(P*Q), which with the spectral scale is f(1) / sqrt(min(P, Q)).
+# What NS makes of a constant gradient: such a matrix has rank 1, and its only singular value is 1 after normalisation,
+# so that all elements get the size f(1) * scale / sqrt(P*Q), which with the spectral scale is f(1) / sqrt(min(P, Q)).
 # f is the scalar map of five steps, computed from the published coefficients in fp64.
 F_OF_ONE = {"quintic": 0.978346, "simple": 0.696436}
 
@@ -124,9 +127,9 @@ class CliTest(unittest.TestCase):
             "OPENBLAS_NUM_THREADS": "1",
         }
         mpirun = os.environ.get("MPIRUN", "mpirun")
-        launch = [mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(ranks), program()]
+        launch = [] if ranks == ALONE else [mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
         process = subprocess.Popen(
-            launch + [str(argument) for argument in arguments],
+            launch + [program()] + [str(argument) for argument in arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

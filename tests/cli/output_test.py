@@ -113,14 +113,22 @@ class Streams(CliTest):
         for line in run.stdout.splitlines():
             self.assertLessEqual(len(line), 120, line)
 
+    def test_a_csv_file_holds_what_stdout_would(self):
+        path = self.path("rows.csv")
+        run = self.run_ok(2, config_of(PARAMS, tp=2, modes=ALL_MODES), "--csv", path, "--format", "csv")
+        with open(path, encoding="utf-8", newline="") as file:
+            self.assertEqual(list(csv.reader(file, strict=True)), list(csv.reader(io.StringIO(run.stdout, newline=""))))
+        self.assert_refused(self.run_job(2, config_of(PARAMS, tp=2), "--csv", path), path, "--overwrite")
+
     def test_every_log_line_goes_to_stderr_and_carries_its_rank(self):
         # A model without Muon weights makes the run say something.
         run = self.run_ok(2, config_of([param("e", 16, 16, optimizer="adam")], gtp_remat=2), "--format", "json")
         strict_json(run.stdout)
         lines = [line for line in run.stderr.splitlines() if line.strip()]
-        self.assertTrue(lines)
         for line in lines:
-            self.assertRegex(line, r"\[rank \d+,\d+\]")
+            self.assertRegex(line, r"\[rank \d+(,\d+)?\]")
+        warned = [line for line in lines if "no parameter goes to Muon" in line and "[rank 0,0]" in line]
+        self.assertEqual(len(warned), 2, run.stderr)  # one per Muon mode, from one rank
 
 
 class Times(CliTest):

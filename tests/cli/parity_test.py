@@ -13,8 +13,8 @@ PARAMS = [
     param("r", 64, 64, gtp_remat=False, repeat=2),
 ]
 
-# A batched kernel rounds otherwise, and NS in bf16 amplifies a unit in the last place. Between two kernels 4.7e-4 was seen
-# in fp32 weights after such steps; a weight orthogonalised by shards would be off by lr times elements near 1, each step.
+# A batched kernel rounds otherwise, and NS in bf16 amplifies a unit in the last place. Between two kernels 4.7e-4 was
+# seen in fp32 weights after such steps; NS by shards would be off by lr times elements near 1 in each of the five.
 BATCHED_DIFFERENCE = 7e-4
 
 

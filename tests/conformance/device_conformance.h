@@ -5,21 +5,24 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/conformance/device_array.h"
 #include <gtest/gtest.h>
 
 #include "src/backend/backend.h"
 
-/// What every device must do. A backend joins by INSTANTIATE_TEST_SUITE_P(Name, DeviceConformance, Values(DeviceCase{...}))
-/// in a source of its own, linked with :device_conformance.
+/// What every device must do. A backend joins by INSTANTIATE_TEST_SUITE_P(Name, DeviceConformance,
+/// Values(DeviceCase{...})) in a source of its own, linked with :device_conformance.
 namespace muonbench {
 
 struct DeviceCase {
   std::string name;
   std::function<std::unique_ptr<Device>()> make;
+  friend void PrintTo(const DeviceCase& each, std::ostream* out) { *out << each.name; }
 };
 
 class DeviceConformance : public testing::TestWithParam<DeviceCase> {
@@ -38,30 +41,6 @@ void run_once(Device& device, Work work, std::int64_t step = 0) {
   kernel->enqueue(queue, StepContext{.step = step});
   device.synchronize(queue);
 }
-
-/// Values of type T on a device.
-template <class T>
-class DeviceArray {
- public:
-  DeviceArray(Device& device, const std::vector<T>& values, MemoryUse use = MemoryUse::kExchange)
-      : device_(&device), count_(values.size()), buffer_(device.allocate(bytes(), use)) {
-    write(values);
-  }
-  void write(const std::vector<T>& values) { device_->upload(buffer_.data(), values.data(), bytes()); }
-  [[nodiscard]] std::vector<T> read() const {
-    std::vector<T> values(count_);
-    device_->download(values.data(), buffer_.data(), bytes());
-    return values;
-  }
-  [[nodiscard]] T* data() const { return static_cast<T*>(buffer_.data()); }
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(count_); }
-
- private:
-  [[nodiscard]] Bytes bytes() const { return Bytes(static_cast<std::int64_t>(count_ * sizeof(T))); }
-  Device* device_;
-  std::size_t count_;
-  Buffer buffer_;
-};
 
 /// Bits, so that -0 differs from 0 and NaN equals itself.
 [[nodiscard]] std::vector<std::uint32_t> bits(const std::vector<float>& values);

@@ -6,10 +6,11 @@
 #include <limits>
 #include <string>
 
+#include "tests/conformance/ns_runner.h"
+
 #include "src/base/error.h"
 #include "src/ns/coefficients.h"
 #include "src/ns/schedule.h"
-#include "tests/conformance/ns_runner.h"
 
 namespace muonbench {
 namespace {
@@ -20,8 +21,8 @@ using reference::relative_error;
 constexpr MatmulPrecision kHighest = MatmulPrecision::kHighest;
 constexpr MatmulPrecision kMedium = MatmulPrecision::kMedium;
 
-// fp32 has 6e-8 of relative precision; five steps whose slopes multiply to some hundreds at the smallest singular values,
-// and sums of tens of terms, leave a few 1e-6.
+// fp32 has 6e-8 of relative precision; five steps whose slopes multiply to some hundreds at the smallest
+// singular values, and sums of tens of terms, leave a few 1e-6.
 constexpr double kFp32Error = 2e-5;
 
 bool all_of(const HostMatrix& matrix, bool (*predicate)(float)) {
@@ -36,13 +37,17 @@ std::vector<NsOptions> supported(const Device& device, const NsOptions& options)
   return result;
 }
 
-const std::vector<Shape> kShapes = {{24, 40}, {40, 24}, {16, 16}, {33, 7}, {7, 33}, {1, 8}, {8, 1}, {1, 1}, {96, 200}};
+const std::vector<Shape> kShapes = {{24, 40}, {40, 24}, {16, 16}, {33, 7},  {7, 33},
+                                    {1, 8},   {8, 1},   {1, 1},   {96, 200}};
 
 TEST_P(DeviceConformance, NsOfEverySetIsThePolynomialOfTheMatrix) {
   for (const CoefficientSet& set : coefficient_sets()) {
-    const NsOptions base = ns_options(set.name, set.name == "simple" ? 5 : static_cast<int>(set.entries.size()), kHighest);
-    for (const NsOptions& options : supported(device(), base)) {
+    const int steps = set.name == "simple" ? 5 : static_cast<int>(set.entries.size());
+    for (const NsOptions& options : supported(device(), ns_options(set.name, steps, kHighest))) {
       for (const Shape shape : kShapes) {
+        // One singular value, 1, where cans and polar_express are so steep that fp32 keeps three digits. The
+        // sets that are flat there have a test of their own.
+        if (shape.min_dim() == 1) continue;
         const HostMatrix in = random_matrix(shape, 11);
         const HostMatrix out = orthogonalized(device(), in, options);
         EXPECT_LT(relative_error(as_reference(out), expected(in, options, Arithmetic::kExact)), kFp32Error)
@@ -53,16 +58,16 @@ TEST_P(DeviceConformance, NsOfEverySetIsThePolynomialOfTheMatrix) {
 }
 
 TEST_P(DeviceConformance, NsMovesEveryElementOfAConstantMatrixByTheMapOfOne) {
-  // A constant matrix has one singular value, 1 after normalisation: each element becomes f(1) / sqrt(rows * cols), and with
-  // the spectral factor f(1) / sqrt(min).
+  // A constant matrix has one singular value, 1 after normalisation: each element becomes f(1) / sqrt(rows *
+  // cols), and with the spectral factor f(1) / sqrt(min).
   struct Row {
     const char* type;
     double f1;
   };
   constexpr std::array kRows = {Row{"quintic", 0.978346}, Row{"simple", 0.696436}};
   for (const auto& [type, f1] : kRows) {
-    for (const Shape shape : {Shape{1, 7}, Shape{7, 1}, Shape{1, 1}, Shape{1, 4096}, Shape{4096, 1}, Shape{9, 16},
-                              Shape{5, 16}, Shape{16, 8}}) {
+    for (const Shape shape : {Shape{1, 7}, Shape{7, 1}, Shape{1, 1}, Shape{1, 4096}, Shape{4096, 1},
+                              Shape{9, 16}, Shape{5, 16}, Shape{16, 8}}) {
       for (NsOptions options : supported(device(), ns_options(type, 5, kHighest))) {
         options.scale_mode = ScaleMode::kSpectral;
         const HostMatrix out = orthogonalized(device(), constant_matrix(shape, 0.37F), options);
@@ -79,15 +84,18 @@ TEST_P(DeviceConformance, NsOfTheIdentityIsTheMapOfOneOverTheRootOfItsSize) {
     std::int64_t n;
     double quintic, simple;
   };
-  constexpr std::array kRows = {Row{4, 0.985869, 0.765439}, Row{8, 0.986131, 1.066968}, Row{16, 0.987218, 0.714526},
-                                Row{64, 0.984272, 0.688140}};
+  constexpr std::array kRows = {Row{4, 0.985869, 0.765439}, Row{8, 0.986131, 1.066968},
+                                Row{16, 0.987218, 0.714526}, Row{64, 0.984272, 0.688140}};
   for (const Row& row : kRows) {
     HostMatrix identity = constant_matrix({row.n, row.n}, 0.0F);
-    for (std::int64_t i = 0; i < row.n; ++i) identity.values[static_cast<std::size_t>(i * (row.n + 1))] = 1.0F;
-    for (const auto& [type, diagonal] : {std::pair{"quintic", row.quintic}, std::pair{"simple", row.simple}}) {
+    for (std::int64_t i = 0; i < row.n; ++i)
+      identity.values[static_cast<std::size_t>(i * (row.n + 1))] = 1.0F;
+    for (const auto& [type, diagonal] :
+         {std::pair{"quintic", row.quintic}, std::pair{"simple", row.simple}}) {
       const HostMatrix out = orthogonalized(device(), identity, ns_options(type, 5, kHighest));
       for (std::int64_t i = 0; i < row.n * row.n; ++i)
-        ASSERT_NEAR(out.values[static_cast<std::size_t>(i)], i % (row.n + 1) == 0 ? diagonal : 0.0, 1e-5) << type;
+        ASSERT_NEAR(out.values[static_cast<std::size_t>(i)], i % (row.n + 1) == 0 ? diagonal : 0.0, 1e-5)
+            << type;
     }
   }
 }
@@ -112,9 +120,11 @@ TEST_P(DeviceConformance, NsPutsSingularValuesIntoTheBandOfTheSet) {
   }
 }
 
-// With entries of 1 and -1 and a power of 4 of them the norm is a power of two, every product is a small integer over one,
-// and fp32 sums them exactly in any order. A wrong triangle, transpose or leading dimension cannot hide in a tolerance.
-const std::vector<Shape> kExactShapes = {{8, 32}, {32, 8}, {16, 16}, {1, 64}, {64, 1}, {32, 128}, {128, 32}, {1, 1}, {4, 4096}};
+// With entries of 1 and -1 and a power of 4 of them the norm is a power of two, every product is a small
+// integer over one, and fp32 sums them exactly in any order. A wrong triangle, transpose or leading dimension
+// cannot hide in a tolerance.
+const std::vector<Shape> kExactShapes = {{8, 32},  {32, 8},  {16, 16}, {1, 64},  {64, 1},
+                                         {16, 64}, {64, 16}, {1, 1},   {4, 4096}};
 
 TEST_P(DeviceConformance, NsIsExactWhereEveryIntermediateIs) {
   for (const NsCoefficients step : {NsCoefficients{2.0, -1.5, 0.5}, NsCoefficients{1.5, -0.5, 0.0}}) {
@@ -142,23 +152,40 @@ TEST_P(DeviceConformance, NsInMediumRoundsEachOperandOnceAndToNearest) {
   }
 }
 
-TEST_P(DeviceConformance, NsInMediumFollowsTheRoundingsOfAllSteps) {
-  // A sum rounded in fp32 lands now and then on the other side of a bf16 tie, and the element differs by one unit of 2^-8.
-  // Such elements are few, and later steps hand them on with slopes of about 1. Leaving one of the roundings out is off by
-  // more: half a unit, on average a quarter, in most elements.
+TEST_P(DeviceConformance, NsInMediumFollowsTheRoundingsOfTwoSteps) {
+  // A sum in fp32 lands now and then on the other side of a bf16 tie than the exact one, and its element
+  // differs by a unit of 2^-8. Two steps in, that is a few elements in a thousand. Leaving out one of the
+  // roundings costs 3.9e-3 and more on each of these shapes. (Each further step turns a difference d into
+  // about sqrt(d * 2^-8): five could tell nothing.)
   constexpr double kFewFlips = 1.5e-3;
+  for (const NsOptions& options : supported(device(), ns_options("quintic", 2, kMedium))) {
+    for (const Shape shape : {Shape{24, 40}, Shape{40, 24}, Shape{16, 16}, Shape{33, 7}}) {
+      const HostMatrix in = random_matrix(shape, 15);
+      const HostMatrix out = orthogonalized(device(), in, options);
+      EXPECT_LT(relative_error(as_reference(out), expected(in, options, Arithmetic::kBf16)), kFewFlips)
+          << shape.rows << " x " << shape.cols;
+    }
+  }
+}
+
+TEST_P(DeviceConformance, NsInMediumIsAsCloseToTheExactPolynomialAsItsOracle) {
   for (const NsOptions& options : supported(device(), ns_options("quintic", 5, kMedium))) {
     for (const Shape shape : kShapes) {
       const HostMatrix in = random_matrix(shape, 15);
-      EXPECT_LT(relative_error(as_reference(orthogonalized(device(), in, options)), expected(in, options, Arithmetic::kBf16)),
-                kFewFlips)
+      const reference::Matrix exact = expected(in, options, Arithmetic::kExact);
+      const double oracle = relative_error(expected(in, options, Arithmetic::kBf16), exact);
+      // Half as much again, since roundings fall differently; 2^-8 for shapes on which the oracle is exact by
+      // luck.
+      EXPECT_LT(relative_error(as_reference(orthogonalized(device(), in, options)), exact),
+                1.5 * oracle + 0x1p-8)
           << shape.rows << " x " << shape.cols;
     }
   }
 }
 
 TEST_P(DeviceConformance, NsInMediumGivesBf16NumbersBeforeScaling) {
-  const HostMatrix out = orthogonalized(device(), random_matrix({24, 40}, 16), ns_options("quintic", 5, kMedium));
+  const HostMatrix out =
+      orthogonalized(device(), random_matrix({24, 40}, 16), ns_options("quintic", 5, kMedium));
   for (const float value : out.values) ASSERT_EQ(value, static_cast<float>(reference::nearest_bf16(value)));
 }
 
@@ -258,8 +285,8 @@ TEST_P(DeviceConformance, NsOfSeveralMatricesLeavesInputsAloneAndRepeatsItsBits)
   const DeviceArray<float> out1(device(), first.values), out2(device(), second.values);
   const DeviceArray<float> scratch(
       device(), std::vector<float>(static_cast<std::size_t>(ns_scratch_layout(shape).total.value())));
-  const auto kernel = device().prepare(
-      BoundNewtonSchulz{shape, {{in1.data(), out1.data()}, {in2.data(), out2.data()}}, scratch.data(), options});
+  const auto kernel = device().prepare(BoundNewtonSchulz{
+      shape, {{in1.data(), out1.data()}, {in2.data(), out2.data()}}, scratch.data(), options});
   const Queue queue = device().make_queue();
   for (int step = 0; step < 2; ++step) {
     kernel->enqueue(queue, {.step = step});
@@ -277,11 +304,18 @@ TEST_P(DeviceConformance, NsRefusesWhatCapabilitiesDoNotList) {
   const auto prepare = [&](MatmulPrecision precision, NsAlgorithm algorithm) {
     NsOptions options = ns_options("quintic", 5, precision);
     options.algorithm = algorithm;
-    return device().prepare(BoundNewtonSchulz{{8, 8}, {{memory.data(), memory.data()}}, memory.data() + 64, options});
+    return device().prepare(
+        BoundNewtonSchulz{{8, 8}, {{memory.data(), memory.data()}}, memory.data() + 64, options});
   };
-  if (!capabilities.tf32) EXPECT_THROW(prepare(MatmulPrecision::kHigh, NsAlgorithm::kGemm), RuntimeFailure);
-  if (!capabilities.syrk) EXPECT_THROW(prepare(kHighest, NsAlgorithm::kSyrk), RuntimeFailure);
-  if (!capabilities.gram) EXPECT_THROW(prepare(kHighest, NsAlgorithm::kGram), RuntimeFailure);
+  if (!capabilities.tf32) {
+    EXPECT_THROW(prepare(MatmulPrecision::kHigh, NsAlgorithm::kGemm), RuntimeFailure);
+  }
+  if (!capabilities.syrk) {
+    EXPECT_THROW(prepare(kHighest, NsAlgorithm::kSyrk), RuntimeFailure);
+  }
+  if (!capabilities.gram) {
+    EXPECT_THROW(prepare(kHighest, NsAlgorithm::kGram), RuntimeFailure);
+  }
   EXPECT_THROW(prepare(kHighest, NsAlgorithm::kAuto), RuntimeFailure);
 }
 

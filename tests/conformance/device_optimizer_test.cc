@@ -29,7 +29,8 @@ std::vector<Piece> pieces(const std::vector<std::int64_t>& cuts) {
 
 std::vector<float> from_bf16(const std::vector<std::uint16_t>& narrow) {
   std::vector<float> values;
-  for (const std::uint16_t value : narrow) values.push_back(std::bit_cast<float>(std::uint32_t{value} << 16U));
+  for (const std::uint16_t value : narrow)
+    values.push_back(std::bit_cast<float>(std::uint32_t{value} << 16U));
   return values;
 }
 
@@ -56,7 +57,8 @@ struct MomentumArrays {
 };
 
 MomentumArrays expected_momentum(MomentumArrays arrays, const MomentumRule& rule) {
-  const reference::MomentumScalars scalars{rule.decay_factor(), rule.l2_factor(), rule.momentum, rule.nesterov};
+  const reference::MomentumScalars scalars{rule.decay_factor(), rule.l2_factor(), rule.momentum,
+                                           rule.nesterov};
   for (std::size_t i = 0; i < arrays.gradient.size(); ++i) {
     const reference::MomentumElement after = reference::momentum_step(
         {arrays.gradient[i], arrays.master[i], arrays.momentum[i], arrays.ns_input[i]}, scalars);
@@ -76,7 +78,8 @@ MomentumArrays momentum_on(Device& device, const MomentumArrays& before, const M
   const DeviceArray<float> ns_input(device, before.ns_input);
   BoundMomentum work{.rule = rule, .items = {}};
   for (const auto [at, size] : pieces(cuts))
-    work.items.push_back({gradient.data() + at, master.data() + at, momentum.data() + at, ns_input.data() + at, size});
+    work.items.push_back(
+        {gradient.data() + at, master.data() + at, momentum.data() + at, ns_input.data() + at, size});
   run_once(device, work);
   return {gradient.read(), master.read(), momentum.read(), ns_input.read()};
 }
@@ -90,14 +93,15 @@ void expect_equal_bits(const MomentumArrays& actual, const MomentumArrays& expec
 
 TEST_P(DeviceConformance, MomentumHasTheBitsOfItsDefinition) {
   const MomentumArrays before;
-  for (const auto method : {WeightDecayMethod::kDecoupled, WeightDecayMethod::kIndependent, WeightDecayMethod::kL2,
-                            WeightDecayMethod::kPalm}) {
+  for (const auto method : {WeightDecayMethod::kDecoupled, WeightDecayMethod::kIndependent,
+                            WeightDecayMethod::kL2, WeightDecayMethod::kPalm}) {
     for (const float weight_decay : {0.0F, 0.1F}) {
       for (const float momentum : {0.0F, 0.3F, 0.5F, 0.9F, 0.95F, 1.0F}) {
         for (const bool nesterov : {false, true}) {
           const MomentumRule rule{0.02F, momentum, weight_decay, nesterov, method};
-          SCOPED_TRACE(testing::Message() << "method " << static_cast<int>(method) << " weight_decay " << weight_decay
-                                          << " momentum " << momentum << " nesterov " << nesterov);
+          SCOPED_TRACE(testing::Message()
+                       << "method " << static_cast<int>(method) << " weight_decay " << weight_decay
+                       << " momentum " << momentum << " nesterov " << nesterov);
           expect_equal_bits(momentum_on(device(), before, rule, kWhole), expected_momentum(before, rule));
         }
       }
@@ -108,7 +112,8 @@ TEST_P(DeviceConformance, MomentumHasTheBitsOfItsDefinition) {
 TEST_P(DeviceConformance, MomentumDoesNotDependOnHowAnArrayIsCut) {
   const MomentumArrays before;
   const MomentumRule rule{0.02F, 0.95F, 0.1F, true, WeightDecayMethod::kDecoupled};
-  expect_equal_bits(momentum_on(device(), before, rule, kPieces), momentum_on(device(), before, rule, kWhole));
+  expect_equal_bits(momentum_on(device(), before, rule, kPieces),
+                    momentum_on(device(), before, rule, kWhole));
 }
 
 TEST_P(DeviceConformance, MomentumWithoutDecayLeavesMasterAndGradientAlone) {
@@ -136,7 +141,8 @@ TEST_P(DeviceConformance, MomentumOfZerosStaysZero) {
   // Pad rows live by this.
   const std::vector<float> zeros(kLength);
   const MomentumRule rule{0.02F, 0.95F, 0.1F, true, WeightDecayMethod::kDecoupled};
-  const MomentumArrays after = momentum_on(device(), {zeros, zeros, zeros, std::vector<float>(kLength, 3.0F)}, rule, kWhole);
+  const MomentumArrays after =
+      momentum_on(device(), {zeros, zeros, zeros, std::vector<float>(kLength, 3.0F)}, rule, kWhole);
   for (const auto* values : {&after.master, &after.momentum, &after.ns_input})
     EXPECT_TRUE(std::all_of(values->begin(), values->end(), [](float value) { return value == 0.0F; }));
 }
@@ -186,8 +192,8 @@ AdamArrays adam_on(Device& device, const AdamRule& rule, int steps, const std::v
   const DeviceArray<std::uint16_t> weight(device, std::vector<std::uint16_t>(kLength));
   BoundAdam work{.rule = rule, .items = {}};
   for (const auto [at, size] : pieces(cuts))
-    work.items.push_back({gradient.data() + at, master.data() + at, exp_avg.data() + at, exp_avg_sq.data() + at,
-                          weight.data() + at, size});
+    work.items.push_back({gradient.data() + at, master.data() + at, exp_avg.data() + at,
+                          exp_avg_sq.data() + at, weight.data() + at, size});
   for (int step = 0; step < steps; ++step) run_once(device, work, step);
   EXPECT_EQ(bits(gradient.read()), bits(gradients));
   return {master.read(), exp_avg.read(), exp_avg_sq.read(), from_bf16(weight.read())};
@@ -198,7 +204,8 @@ TEST_P(DeviceConformance, AdamHasTheBitsOfItsDefinition) {
   for (const bool decoupled : {true, false}) {
     AdamRule rule = kAdam;
     rule.decoupled_weight_decay = decoupled;
-    const reference::AdamConstants constants{rule.lr, rule.beta1, rule.beta2, rule.eps, rule.weight_decay, decoupled};
+    const reference::AdamConstants constants{rule.lr,  rule.beta1,        rule.beta2,
+                                             rule.eps, rule.weight_decay, decoupled};
     AdamArrays expected{normal_values(kLength, 6), {}, {}, {}};
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       reference::AdamElement element{gradients[i], expected.master[i], 0, 0};
@@ -222,7 +229,8 @@ TEST_P(DeviceConformance, AdamTakesAFirstStepOfSizeLr) {
   rule.weight_decay = 0.0F;
   const std::vector<float> before = normal_values(kLength, 6);
   const AdamArrays after = adam_on(device(), rule, 1, std::vector<float>(kLength, 2.0F), kWhole);
-  // m / (1 - b1) = g and v / (1 - b2) = g^2. Rounding: the step's own few units, and half a unit of a weight below 8.
+  // m / (1 - b1) = g and v / (1 - b2) = g^2. Rounding: the step's own few units, and half a unit of a weight
+  // below 8.
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after.master[i], before[i] - rule.lr, 5e-7F);
 }
 

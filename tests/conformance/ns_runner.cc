@@ -12,7 +12,9 @@
 
 namespace muonbench {
 
-HostMatrix random_matrix(Shape shape, unsigned seed) { return {shape, normal_values(shape.elements().value(), seed)}; }
+HostMatrix random_matrix(Shape shape, unsigned seed) {
+  return {shape, normal_values(shape.elements().value(), seed)};
+}
 
 HostMatrix random_signs(Shape shape, unsigned seed) {
   HostMatrix matrix = random_matrix(shape, seed);
@@ -39,7 +41,8 @@ HostMatrix transposed(const HostMatrix& matrix) {
 }
 
 NsOptions ns_options(std::string_view type, int steps, MatmulPrecision precision) {
-  return {.steps = resolve_schedule(type, steps), .precision = precision, .scale_mode = ScaleMode::kShapeScaling};
+  return {
+      .steps = resolve_schedule(type, steps), .precision = precision, .scale_mode = ScaleMode::kShapeScaling};
 }
 
 NsOptions ns_options(NsCoefficients step, MatmulPrecision precision) {
@@ -50,7 +53,8 @@ HostMatrix orthogonalized(Device& device, const HostMatrix& in, const NsOptions&
   const DeviceArray<float> source(device, in.values);
   const DeviceArray<float> target(device, in.values);
   const auto scratch_elements = static_cast<std::size_t>(ns_scratch_layout(in.shape).total.value());
-  const DeviceArray<float> scratch(device, std::vector<float>(scratch_elements, std::numeric_limits<float>::quiet_NaN()));
+  const DeviceArray<float> scratch(
+      device, std::vector<float>(scratch_elements, std::numeric_limits<float>::quiet_NaN()));
   run_once(device, BoundNewtonSchulz{in.shape, {{source.data(), target.data()}}, scratch.data(), options});
   return {in.shape, target.read()};
 }
@@ -59,7 +63,8 @@ reference::Matrix expected(const HostMatrix& in, const NsOptions& options, refer
   std::vector<reference::Polynomial> steps;
   for (const NsCoefficients& step : options.steps) steps.push_back({step.a, step.b, step.c});
   reference::Matrix result = reference::newton_schulz(as_reference(in), steps, arithmetic);
-  const double scale = std::sqrt(std::max(1.0, static_cast<double>(in.shape.rows) / static_cast<double>(in.shape.cols)));
+  const double scale =
+      std::sqrt(std::max(1.0, static_cast<double>(in.shape.rows) / static_cast<double>(in.shape.cols)));
   for (double& value : result.values) value *= scale;
   return result;
 }

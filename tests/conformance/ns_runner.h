@@ -5,9 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "src/ns/ns_options.h"
 #include "tests/conformance/device_conformance.h"
 #include "tests/reference/naive_newton_schulz.h"
+
+#include "src/ns/ns_options.h"
 
 namespace muonbench {
 
@@ -23,7 +24,8 @@ struct HostMatrix {
 [[nodiscard]] HostMatrix times(HostMatrix matrix, float factor);
 [[nodiscard]] HostMatrix transposed(const HostMatrix& matrix);
 
-/// The set's schedule, or one step, under `precision` and shape_scaling, which is 1 unless there are more rows than columns.
+/// The set's schedule, or one step, under `precision` and shape_scaling, which is 1 unless there are more
+/// rows than columns.
 [[nodiscard]] NsOptions ns_options(std::string_view type, int steps, MatmulPrecision precision);
 [[nodiscard]] NsOptions ns_options(NsCoefficients step, MatmulPrecision precision);
 

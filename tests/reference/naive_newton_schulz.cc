@@ -20,7 +20,8 @@ Matrix mapped(Matrix x, const std::function<double(double)>& f) {
 // first * x + second * y
 Matrix combined(double first, const Matrix& x, double second, const Matrix& y) {
   Matrix sum(x.rows, x.cols);
-  for (std::size_t i = 0; i < sum.values.size(); ++i) sum.values[i] = first * x.values[i] + second * y.values[i];
+  for (std::size_t i = 0; i < sum.values.size(); ++i)
+    sum.values[i] = first * x.values[i] + second * y.values[i];
   return sum;
 }
 
@@ -48,12 +49,15 @@ double rotate_columns(Matrix& x, std::int64_t p, std::int64_t q) {
 
 }  // namespace
 
-Matrix::Matrix(std::int64_t rows_, std::int64_t cols_) : rows(rows_), cols(cols_), values(cells(rows_, cols_)) {}
+Matrix::Matrix(std::int64_t rows_, std::int64_t cols_)
+    : rows(rows_), cols(cols_), values(cells(rows_, cols_)) {}
 Matrix::Matrix(std::int64_t rows_, std::int64_t cols_, const std::vector<float>& values_)
     : rows(rows_), cols(cols_), values(values_.begin(), values_.end()) {}
 
 double& Matrix::at(std::int64_t row, std::int64_t col) { return values.at(cells(row, cols) + cells(1, col)); }
-double Matrix::at(std::int64_t row, std::int64_t col) const { return values.at(cells(row, cols) + cells(1, col)); }
+double Matrix::at(std::int64_t row, std::int64_t col) const {
+  return values.at(cells(row, cols) + cells(1, col));
+}
 
 Matrix Matrix::transposed() const {
   Matrix result(cols, rows);
@@ -79,7 +83,9 @@ Matrix product(const Matrix& left, const Matrix& right) {
 
 Matrix newton_schulz(const Matrix& x, const std::vector<Polynomial>& steps, Arithmetic arithmetic) {
   if (x.rows > x.cols) return newton_schulz(x.transposed(), steps, arithmetic).transposed();
-  const auto stored = [arithmetic](const Matrix& m) { return arithmetic == Arithmetic::kBf16 ? mapped(m, nearest_bf16) : m; };
+  const auto stored = [arithmetic](const Matrix& m) {
+    return arithmetic == Arithmetic::kBf16 ? mapped(m, nearest_bf16) : m;
+  };
   const double norm = std::max(x.norm(), 1e-15);
   Matrix iterate = stored(mapped(x, [norm](double value) { return value / norm; }));
   for (const Polynomial& step : steps) {

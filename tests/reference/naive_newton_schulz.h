@@ -29,12 +29,13 @@ struct Polynomial {
   double a, b, c;
 };
 
-/// kExact: everything in double. kBf16: the normalised X, and A, B and the new X of each step rounded to 8 significant bits;
-/// sums and epilogues in double.
+/// kExact: everything in double. kBf16: the normalised X, and A, B and the new X of each step rounded to 8
+/// significant bits; sums and epilogues in double.
 enum class Arithmetic { kExact, kBf16 };
 
 /// Without scale factors.
-[[nodiscard]] Matrix newton_schulz(const Matrix& x, const std::vector<Polynomial>& steps, Arithmetic arithmetic);
+[[nodiscard]] Matrix newton_schulz(const Matrix& x, const std::vector<Polynomial>& steps,
+                                   Arithmetic arithmetic);
 
 /// What the steps make of one singular value.
 [[nodiscard]] double scalar_map(double sigma, const std::vector<Polynomial>& steps);

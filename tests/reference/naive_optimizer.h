@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-/// Momentum, update and Adam element by element, as the oracle of tests: fp32, one rounding per operation. Shares no code
-/// with src.
+/// Momentum, update and Adam element by element, as the oracle of tests: fp32, one rounding per operation.
+/// Shares no code with src.
 namespace muonbench::reference {
 
 /// decay: factor of p <- p + decay * p. l2: factor of g <- g + l2 * p. A factor of 0 leaves the pass out.

@@ -25,7 +25,8 @@ namespace muonbench {
 namespace {
 
 template <class A, class B>
-constexpr bool kMix = std::is_convertible_v<A, B> || std::is_constructible_v<B, A> || std::is_assignable_v<B&, A>;
+constexpr bool kMix =
+    std::is_convertible_v<A, B> || std::is_constructible_v<B, A> || std::is_assignable_v<B&, A>;
 
 // What the types exist to forbid.
 static_assert(!kMix<GtpRank, TpRank> && !kMix<TpRank, GtpRank>);
@@ -37,9 +38,13 @@ static_assert(!std::is_convertible_v<int, Elements> && !std::is_convertible_v<El
 static_assert(!std::is_convertible_v<int, ParamIndex> && !std::is_convertible_v<ParamIndex, int>);
 
 template <class A, class B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 template <class A, class B>
-concept Comparable = requires(A a, B b) { a == b; };
+concept Comparable = requires(A a, B b) {
+  a == b;
+};
 static_assert(Addable<Bytes, Bytes> && !Addable<Bytes, Elements> && !Addable<Bytes, int>);
 static_assert(Comparable<TpRank, TpRank> && !Comparable<TpRank, GtpRank> && !Comparable<TpRank, int>);
 

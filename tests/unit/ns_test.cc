@@ -5,12 +5,12 @@
 #include <set>
 #include <string>
 
+#include "tests/reference/naive_newton_schulz.h"
 #include <gtest/gtest.h>
 
 #include "src/base/error.h"
 #include "src/ns/coefficients.h"
 #include "src/ns/schedule.h"
-#include "tests/reference/naive_newton_schulz.h"
 
 namespace muonbench {
 namespace {
@@ -44,8 +44,8 @@ TEST(CoefficientSets, HaveNamesOfTheirOwnAndASource) {
     EXPECT_FALSE(set.entries.empty()) << set.name;
     EXPECT_EQ(set.source.substr(0, 8), "https://") << set.name;
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"simple", "quintic", "polar_express", "cans", "aol", "deepseekv4",
-                                               "cubic5"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"simple", "quintic", "polar_express", "cans", "aol",
+                                               "deepseekv4", "cubic5"}));
 }
 
 struct ScalarRow {
@@ -54,7 +54,8 @@ struct ScalarRow {
   double at_1, at_half, at_tenth, at_hundredth, at_thousandth;
 };
 
-// Published values of each set's scalar map, to six digits. Those of (quintic, 10) tell cycling from repeating.
+// Published values of each set's scalar map, to six digits. Those of (quintic, 10) tell cycling from
+// repeating.
 class ScalarMap : public testing::TestWithParam<ScalarRow> {};
 INSTANTIATE_TEST_SUITE_P(
     Sets, ScalarMap,
@@ -93,12 +94,17 @@ class SmallMatrix : public testing::TestWithParam<SmallMatrixRow> {};
 INSTANTIATE_TEST_SUITE_P(
     Sets, SmallMatrix,
     testing::Values(
-        SmallMatrixRow{"quintic", 5, {-.591517915, .110996901, .813511717, .707256076, .560561912, .413867748}},
-        SmallMatrixRow{"simple", 5, {-.568290092, .057741943, .683773979, .563354684, .405612824, .247870963}},
-        SmallMatrixRow{"polar_express", 8, {-.577791827, .115116695, .808025217, .706746021, .565757439, .424768857}},
+        SmallMatrixRow{
+            "quintic", 5, {-.591517915, .110996901, .813511717, .707256076, .560561912, .413867748}},
+        SmallMatrixRow{
+            "simple", 5, {-.568290092, .057741943, .683773979, .563354684, .405612824, .247870963}},
+        SmallMatrixRow{
+            "polar_express", 8, {-.577791827, .115116695, .808025217, .706746021, .565757439, .424768857}},
         SmallMatrixRow{"cans", 5, {-.615061545, .100148989, .815359524, .699150009, .541369491, .383588973}},
-        SmallMatrixRow{"deepseekv4", 10, {-.578025765, .115088309, .808202383, .706854057, .565782612, .424711167}},
-        SmallMatrixRow{"cubic5", 5, {-.530054372, .163416516, .856887404, .785655004, .676187440, .566719876}}),
+        SmallMatrixRow{
+            "deepseekv4", 10, {-.578025765, .115088309, .808202383, .706854057, .565782612, .424711167}},
+        SmallMatrixRow{
+            "cubic5", 5, {-.530054372, .163416516, .856887404, .785655004, .676187440, .566719876}}),
     [](const testing::TestParamInfo<SmallMatrixRow>& row) { return std::string(row.param.type); });
 
 TEST_P(SmallMatrix, OfOneToSixBecomesWhatIsPublished) {
@@ -144,10 +150,12 @@ TEST(ResolveSchedule, CyclesACustomList) {
 
 TEST(ResolveSchedule, SaysWhatItExpectedAndGot) {
   EXPECT_EQ(refusal("quintick", 5),
-            "coefficient_type: expected one of simple, quintic, polar_express, cans, aol, deepseekv4, cubic5, custom, "
+            "coefficient_type: expected one of simple, quintic, polar_express, cans, aol, deepseekv4, "
+            "cubic5, custom, "
             "got 'quintick', did you mean quintic?");
   EXPECT_EQ(refusal("", 5),
-            "coefficient_type: expected one of simple, quintic, polar_express, cans, aol, deepseekv4, cubic5, custom, "
+            "coefficient_type: expected one of simple, quintic, polar_express, cans, aol, deepseekv4, "
+            "cubic5, custom, "
             "got ''");
   EXPECT_EQ(refusal("quintic", 0), "num_ns_steps: expected 1 to 10000, got 0");
   EXPECT_EQ(refusal("quintic", -3), "num_ns_steps: expected 1 to 10000, got -3");
@@ -157,8 +165,9 @@ TEST(ResolveSchedule, SaysWhatItExpectedAndGot) {
   EXPECT_EQ(refusal("custom", 5),
             "coefficient_type custom: expected at least one entry of custom_coefficients, got none");
   const std::vector<NsCoefficients> own = {{2.0, -1.5, 0.5}};
-  EXPECT_EQ(refusal("simple", 5, own),
-            "coefficient_type simple: expected no custom_coefficients (they belong to type custom), got 1 entries");
+  EXPECT_EQ(
+      refusal("simple", 5, own),
+      "coefficient_type simple: expected no custom_coefficients (they belong to type custom), got 1 entries");
   const std::vector<NsCoefficients> infinite = {{2.0, -1.5, HUGE_VAL}};
   EXPECT_EQ(refusal("custom", 5, infinite),
             "coefficient_type custom: expected finite coefficients, got (2, -1.5, inf)");
@@ -199,14 +208,16 @@ TEST(NsScratch, PartsAreDisjointAlignedAndLargeEnough) {
     EXPECT_GE(layout.gram, layout.next + shape.elements());
     EXPECT_GE(layout.poly, layout.gram + square);
     EXPECT_GE(layout.total, layout.poly + square);
-    for (const Elements offset : {layout.next, layout.gram, layout.poly, layout.total}) EXPECT_EQ(offset.value() % 64, 0);
+    for (const Elements offset : {layout.next, layout.gram, layout.poly, layout.total})
+      EXPECT_EQ(offset.value() % 64, 0);
     EXPECT_LT(layout.total.value(), 2 * shape.elements().value() + 2 * square.value() + 4 * 64);
   }
 }
 
 TEST(NsScratch, OfABatchIsOneMatrixsTimesTheBatch) {
   const NsOptions options = options_of("quintic", 5, NsAlgorithm::kGemm);
-  EXPECT_EQ(ns_scratch_elements({.matrix = {33, 65}, .batch = 3}, options), ns_scratch_layout({33, 65}).total * 3);
+  EXPECT_EQ(ns_scratch_elements({.matrix = {33, 65}, .batch = 3}, options),
+            ns_scratch_layout({33, 65}).total * 3);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace muonbench {
       R"({"schema_version":1,"name":"sample, \"quoted\"","parallelism":{"tp":2,"gtp_remat":1},)"
       R"("run":{"backend":"cpu","transport":"mpi","param_dtype":"bf16"}})";
   result.argv = {"muonbench", "run"};
-  EnvironmentInfo& environment = result.environment;
+  EnvironmentInfo& environment = result.environment.emplace();
   environment.version = "1.2.3";
   environment.git_sha = "0123abc";
   environment.time = "2026-03-01T12:00:00Z";
@@ -30,6 +30,7 @@ namespace muonbench {
 
   ModeInfo measured;
   measured.mode = "layer_sharded";
+  measured.ns_algorithm = "syrk";
   measured.step_seconds = TimeSummary{0.25, 0.5, 0.75, 1.0, 0.625, {1.0, 0.25}};
   measured.first_step_seconds = 2.0;
   measured.phases_seconds = {{"adam", 0.125}, {"momentum", 0.0625}, {"ns", 0.25}};

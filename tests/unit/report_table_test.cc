@@ -126,7 +126,7 @@ TEST(Table, WarnsOfWhatSpoilsItsNumbers) {
   EXPECT_FALSE(contains(to_table(result), "warning"));
   result.complete = false;
   result.status = "interrupted";
-  result.environment.oversubscribed = true;
+  result.environment->oversubscribed = true;
   result.modes[0].nonfinite_values = 7;
   result.modes[0].parity = {"duplicated", false, 0.001, std::nullopt};
   const std::string table = to_table(result);

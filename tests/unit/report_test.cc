@@ -154,6 +154,7 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/0/params/0/delta_abs_min 0.125
 /modes/0/params/0/delta_abs_max 0.25
 /modes/0/params/0/digest "00000000000000ff"
+/modes/0/ns_algorithm "syrk"
 /modes/1/mode "adam_dim0"
 /modes/1/step_seconds null
 /modes/1/first_step_seconds null
@@ -198,6 +199,7 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/1/params/0/delta_abs_min null
 /modes/1/params/0/delta_abs_max null
 /modes/1/params/0/digest null
+/modes/1/ns_algorithm null
 )";
 
 TEST(Json, HoldsEveryKeyOfTheSchemaInItsOrderWithItsType) {
@@ -289,6 +291,7 @@ TEST(Json, OfAnInterruptedRunSaysSo) {
   EXPECT_EQ(json["complete"], false);
   EXPECT_EQ(json["status"], "interrupted");
   EXPECT_TRUE(json["config"].is_null());
+  EXPECT_TRUE(json["environment"].is_null());
   EXPECT_TRUE(json["modes"].is_array());
 }
 

@@ -37,13 +37,16 @@ void limit_blas_threads() {
 
 std::string blas_advice() {
 #if defined(__x86_64__)
-  constexpr std::array<std::string_view, 8> kKernelsWithoutAvx = {"Prescott", "Core2",    "Penryn",  "Dunnington",
-                                                                  "Nehalem",  "Athlon",   "Opteron", "Barcelona"};
+  constexpr std::array<std::string_view, 8> kKernelsWithoutAvx = {
+      "Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Athlon", "Opteron", "Barcelona"};
   const std::string_view kernels = openblas_get_corename();
-  const bool old = std::find(kKernelsWithoutAvx.begin(), kKernelsWithoutAvx.end(), kernels) != kKernelsWithoutAvx.end();
+  const bool old =
+      std::find(kKernelsWithoutAvx.begin(), kKernelsWithoutAvx.end(), kernels) != kKernelsWithoutAvx.end();
   if (old && __builtin_cpu_supports("avx2") != 0)
-    return text("OpenBLAS runs its {} kernels on a processor that has AVX2; set OPENBLAS_CORETYPE={} for faster products",
-                kernels, __builtin_cpu_supports("avx512f") != 0 ? "SkylakeX" : "Haswell");
+    return text(
+        "OpenBLAS runs its {} kernels on a processor that has AVX2; set OPENBLAS_CORETYPE={} for faster "
+        "products",
+        kernels, __builtin_cpu_supports("avx512f") != 0 ? "SkylakeX" : "Haswell");
 #endif
   return {};
 }

@@ -6,7 +6,8 @@
 
 namespace muonbench {
 
-/// Library, version and the kernels that it chose for this processor: "OpenBLAS 0.3.21 ... (kernels: Haswell)".
+/// Library, version and the kernels that it chose for this processor: "OpenBLAS 0.3.21 ... (kernels:
+/// Haswell)".
 [[nodiscard]] std::string blas_version();
 
 /// Threads that one product uses.
@@ -19,8 +20,8 @@ namespace muonbench::cpu {
 /// One thread a rank, since ranks share the cores, unless OPENBLAS_NUM_THREADS asks for another number.
 void limit_blas_threads();
 
-/// Empty, or what to do about kernels that are older than this processor (OpenBLAS falls back to SSE kernels on processors
-/// that it does not know, at a quarter of the speed or less).
+/// Empty, or what to do about kernels that are older than this processor (OpenBLAS falls back to SSE kernels
+/// on processors that it does not know, at a quarter of the speed or less).
 [[nodiscard]] std::string blas_advice();
 
 }  // namespace muonbench::cpu

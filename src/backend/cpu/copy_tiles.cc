@@ -12,8 +12,10 @@ namespace muonbench::cpu {
 namespace {
 
 void copy_row(const BoundTile& tile, std::int64_t row) {
-  const auto* src = static_cast<const std::byte*>(tile.src) + row * bytes_of(Elements(tile.src_stride), tile.src_dtype).value();
-  auto* dst = static_cast<std::byte*>(tile.dst) + row * bytes_of(Elements(tile.dst_stride), tile.dst_dtype).value();
+  const auto* src = static_cast<const std::byte*>(tile.src) +
+                    row * bytes_of(Elements(tile.src_stride), tile.src_dtype).value();
+  auto* dst =
+      static_cast<std::byte*>(tile.dst) + row * bytes_of(Elements(tile.dst_stride), tile.dst_dtype).value();
   const std::int64_t n = tile.shape.cols;
   if (tile.src_dtype == tile.dst_dtype)
     std::memmove(dst, src, static_cast<std::size_t>(bytes_of(Elements(n), tile.src_dtype).value()));

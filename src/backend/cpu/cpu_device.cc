@@ -40,8 +40,8 @@ std::unique_ptr<Kernel> make_kernel(Work work, Run run) {
 }
 
 [[noreturn]] void fail_allocation(Bytes size, MemoryUse use, Bytes available) {
-  throw RuntimeFailure(text("out of memory for {}: {} bytes asked for, {} bytes available", name_of(use), size.value(),
-                            available.value()));
+  throw RuntimeFailure(text("out of memory for {}: {} bytes asked for, {} bytes available", name_of(use),
+                            size.value(), available.value()));
 }
 
 void touch_pages(void* data, std::int64_t size) {
@@ -101,7 +101,8 @@ void CpuDevice::download(void* host, const void* device, Bytes size) {
 }
 
 std::unique_ptr<Kernel> CpuDevice::prepare(BoundMomentum work) {
-  return make_kernel(std::move(work), [](const BoundMomentum& bound, const StepContext&) { run_momentum(bound); });
+  return make_kernel(std::move(work),
+                     [](const BoundMomentum& bound, const StepContext&) { run_momentum(bound); });
 }
 
 std::unique_ptr<Kernel> CpuDevice::prepare(BoundCopy work) {
@@ -116,15 +117,19 @@ std::unique_ptr<Kernel> CpuDevice::prepare(BoundZeroFill work) {
   });
 }
 
-std::unique_ptr<Kernel> CpuDevice::prepare(BoundNewtonSchulz work) { return prepare_newton_schulz(std::move(work)); }
+std::unique_ptr<Kernel> CpuDevice::prepare(BoundNewtonSchulz work) {
+  return prepare_newton_schulz(std::move(work));
+}
 
 std::unique_ptr<Kernel> CpuDevice::prepare(BoundUpdate work) {
-  return make_kernel(std::move(work), [](const BoundUpdate& bound, const StepContext&) { run_update(bound); });
+  return make_kernel(std::move(work),
+                     [](const BoundUpdate& bound, const StepContext&) { run_update(bound); });
 }
 
 std::unique_ptr<Kernel> CpuDevice::prepare(BoundAdam work) {
-  return make_kernel(std::move(work),
-                     [](const BoundAdam& bound, const StepContext& context) { run_adam(bound, context.step + 1); });
+  return make_kernel(std::move(work), [](const BoundAdam& bound, const StepContext& context) {
+    run_adam(bound, context.step + 1);
+  });
 }
 
 }  // namespace muonbench::cpu

@@ -9,15 +9,16 @@
 
 namespace muonbench::cpu {
 
-/// The processor as a device: host memory and OpenBLAS. Work runs on the calling thread while it is enqueued, so every
-/// event is over when it is recorded. One thread at a time may use it.
+/// The processor as a device: host memory and OpenBLAS. Work runs on the calling thread while it is enqueued,
+/// so every event is over when it is recorded. One thread at a time may use it.
 class CpuDevice final : public Device {
  public:
   CpuDevice();
   ~CpuDevice() override = default;
 
   [[nodiscard]] Capabilities capabilities() const override;
-  /// Pages are touched here, so that no step pays for their first use, and a job that does not fit is told so now.
+  /// Pages are touched here, so that no step pays for their first use, and a job that does not fit is told so
+  /// now.
   [[nodiscard]] Buffer allocate(Bytes size, MemoryUse use) override;
   [[nodiscard]] Bytes allocated(MemoryUse use) const override;
 

@@ -9,8 +9,8 @@
 
 #include "src/base/dtype.h"
 
-// Wide vectors where the processor has them. None of these loops gains an fma by it, so bits do not depend on the choice.
-// Sanitizers instrument the resolver, which runs before they are up.
+// Wide vectors where the processor has them. None of these loops gains an fma by it, so bits do not depend on
+// the choice. Sanitizers instrument the resolver, which runs before they are up.
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define MUONBENCH_VECTORIZED __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
@@ -128,7 +128,8 @@ MUONBENCH_VECTORIZED void adam_loop(const AdamState& state, const AdamScalars& s
 
 void adam(const AdamState& state, const AdamScalars& scalars, std::int64_t n) {
   const float decay = scalars.rule.weight_decay;
-  const AdamDecay split = scalars.rule.decoupled_weight_decay ? AdamDecay{0.0F, decay} : AdamDecay{decay, 0.0F};
+  const AdamDecay split =
+      scalars.rule.decoupled_weight_decay ? AdamDecay{0.0F, decay} : AdamDecay{decay, 0.0F};
   adam_loop(state, scalars, split, n);
 }
 
@@ -140,7 +141,8 @@ void mirror_upper_triangle(float* matrix, std::int64_t n) {
       const std::int64_t row_end = std::min(row_block + kBlock, n);
       for (std::int64_t row = row_block; row < row_end; ++row) {
         const std::int64_t col_end = std::min(col_block + kBlock, row);
-        for (std::int64_t col = col_block; col < col_end; ++col) matrix[row * n + col] = matrix[col * n + row];
+        for (std::int64_t col = col_block; col < col_end; ++col)
+          matrix[row * n + col] = matrix[col * n + row];
       }
     }
   }

@@ -42,9 +42,7 @@ std::optional<std::int64_t> number_in(const std::string& path) {
 
 }  // namespace
 
-std::string processor_name() {
-  return value_of("/proc/cpuinfo", "model name").value_or("unknown processor");
-}
+std::string processor_name() { return value_of("/proc/cpuinfo", "model name").value_or("unknown processor"); }
 
 Bytes total_memory() { return meminfo("MemTotal"); }
 

@@ -14,8 +14,8 @@ namespace muonbench::cpu {
 /// Memory of this machine.
 [[nodiscard]] Bytes total_memory();
 
-/// What may still be allocated without swapping: the machine's estimate, or the rest of this process's control group (v2)
-/// where that is less.
+/// What may still be allocated without swapping: the machine's estimate, or the rest of this process's
+/// control group (v2) where that is less.
 [[nodiscard]] Bytes available_memory();
 
 }  // namespace muonbench::cpu

@@ -38,8 +38,8 @@ void gram_by_gemm(const Iteration& it, const float* x, float* gram) {
 
 void gram_by_syrk(const Iteration& it, const float* x, float* gram) {
   const int m = it.side();
-  cblas_ssyrk(CblasRowMajor, CblasUpper, it.tall ? CblasTrans : CblasNoTrans, m, it.length(), 1.0F, x, it.cols, 0.0F,
-              gram, m);
+  cblas_ssyrk(CblasRowMajor, CblasUpper, it.tall ? CblasTrans : CblasNoTrans, m, it.length(), 1.0F, x,
+              it.cols, 0.0F, gram, m);
   mirror_upper_triangle(gram, m);
 }
 
@@ -60,8 +60,8 @@ void add_poly_times_x(const Iteration& it, const float* poly, const float* x, fl
   const int m = it.side();
   const float* left = it.tall ? x : poly;
   const float* right = it.tall ? poly : x;
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, it.rows, it.cols, m, 1.0F, left, it.tall ? it.cols : m,
-              right, it.cols, 1.0F, next, it.cols);
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, it.rows, it.cols, m, 1.0F, left,
+              it.tall ? it.cols : m, right, it.cols, 1.0F, next, it.cols);
 }
 
 class NewtonSchulzKernel final : public Kernel {
@@ -149,7 +149,8 @@ void refuse_unsupported(const NsOptions& options) {
   switch (options.precision) {
     case MatmulPrecision::kHighest:
     case MatmulPrecision::kMedium: break;
-    case MatmulPrecision::kHigh: throw RuntimeFailure("Newton-Schulz on the CPU has no precision high (TF32)");
+    case MatmulPrecision::kHigh:
+      throw RuntimeFailure("Newton-Schulz on the CPU has no precision high (TF32)");
   }
   switch (options.algorithm) {
     case NsAlgorithm::kGemm:
@@ -169,8 +170,9 @@ std::unique_ptr<Kernel> prepare_newton_schulz(BoundNewtonSchulz work) {
   MUONBENCH_CHECK(!work.options.steps.empty(), "no NS steps");
   MUONBENCH_CHECK(work.items.empty() || work.scratch != nullptr, "no scratch");
   if (matrix.max_dim() > std::numeric_limits<int>::max())
-    throw RuntimeFailure(text("Newton-Schulz on the CPU: BLAS takes dimensions up to {}, got a matrix of {} x {}",
-                              std::numeric_limits<int>::max(), matrix.rows, matrix.cols));
+    throw RuntimeFailure(
+        text("Newton-Schulz on the CPU: BLAS takes dimensions up to {}, got a matrix of {} x {}",
+             std::numeric_limits<int>::max(), matrix.rows, matrix.cols));
   return std::make_unique<NewtonSchulzKernel>(std::move(work));
 }
 

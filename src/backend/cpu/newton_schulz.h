@@ -9,12 +9,12 @@
 namespace muonbench::cpu {
 
 /// NS by BLAS products, one matrix after the other, so that a batch has the bits of its matrices taken alone.
-/// A matrix with more rows than columns is iterated from the right, X <- a X + X B with A = X^T X, so that A is always
-/// square on the short side and nothing is transposed.
-/// The norm is taken in double: any finite fp32 matrix has one. A matrix with a non-finite element gives NaN throughout,
-/// never a silent update of zeros; an all-zero matrix gives zeros.
-/// Precision medium: operands hold bf16 values in fp32 storage, products accumulate in fp32.
-/// Refuses (RuntimeFailure): precision high, algorithms gram and auto, a dimension beyond the int of BLAS.
+/// A matrix with more rows than columns is iterated from the right, X <- a X + X B with A = X^T X, so that A
+/// is always square on the short side and nothing is transposed. The norm is taken in double: any finite fp32
+/// matrix has one. A matrix with a non-finite element gives NaN throughout, never a silent update of zeros;
+/// an all-zero matrix gives zeros. Precision medium: operands hold bf16 values in fp32 storage, products
+/// accumulate in fp32. Refuses (RuntimeFailure): precision high, algorithms gram and auto, a dimension beyond
+/// the int of BLAS.
 [[nodiscard]] std::unique_ptr<Kernel> prepare_newton_schulz(BoundNewtonSchulz work);
 
 }  // namespace muonbench::cpu

@@ -10,8 +10,8 @@
 namespace muonbench::cpu {
 namespace {
 
-// Several passes over one piece at a time: the piece stays in the first-level cache, so that memory is read and written
-// once. Elementwise work gives the same bits wherever the cuts are.
+// Several passes over one piece at a time: the piece stays in the first-level cache, so that memory is read
+// and written once. Elementwise work gives the same bits wherever the cuts are.
 constexpr std::int64_t kPiece = 1024;
 
 template <class Pass>

@@ -34,13 +34,14 @@ void copy_between(const PeerTransfers& sender, const PeerTransfers& receiver) {
   const BoundSegment& from = sender.sends[static_cast<std::size_t>(receiver.rank)];
   const BoundSegment& to = receiver.receives[static_cast<std::size_t>(sender.rank)];
   if (from.size > 0)
-    std::memcpy(to.data, from.data, static_cast<std::size_t>(bytes_of(Elements(from.size), sender.dtype).value()));
+    std::memcpy(to.data, from.data,
+                static_cast<std::size_t>(bytes_of(Elements(from.size), sender.dtype).value()));
 }
 
 }  // namespace
 
-/// All state is guarded by one mutex: what a rank wrote before it started is seen by whoever copies, and what was copied by
-/// the rank that waits.
+/// All state is guarded by one mutex: what a rank wrote before it started is seen by whoever copies, and what
+/// was copied by the rank that waits.
 class LoopbackHub {
  public:
   explicit LoopbackHub(int size) : ranks_(static_cast<std::size_t>(size)) {}
@@ -67,11 +68,12 @@ class LoopbackHub {
     std::unique_lock<std::mutex> lock(mutex_);
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == own.rank || !exchanges_with(own, peer)) continue;
-      changed_.wait(lock, [&] { return has_started(number, peer) || rank_at(peer).gone || !failure_.empty(); });
+      changed_.wait(lock,
+                    [&] { return has_started(number, peer) || rank_at(peer).gone || !failure_.empty(); });
       throw_failure(own.rank);
       if (!has_started(number, peer))
-        throw RuntimeFailure(text("loopback: rank {} waits for rank {}, which left after {} collectives", own.rank, peer,
-                                  rank_at(peer).started));
+        throw RuntimeFailure(text("loopback: rank {} waits for rank {}, which left after {} collectives",
+                                  own.rank, peer, rank_at(peer).started));
     }
     throw_failure(own.rank);
     if (++meetings_.at(number).left == size()) meetings_.erase(number);
@@ -135,7 +137,8 @@ namespace {
 
 class LoopbackTransfer final : public Transfer {
  public:
-  LoopbackTransfer(std::shared_ptr<LoopbackHub> hub, std::shared_ptr<TrafficCounters> counters, PeerTransfers work)
+  LoopbackTransfer(std::shared_ptr<LoopbackHub> hub, std::shared_ptr<TrafficCounters> counters,
+                   PeerTransfers work)
       : hub_(std::move(hub)),
         counters_(std::move(counters)),
         work_(std::make_shared<const PeerTransfers>(std::move(work))) {}
@@ -151,7 +154,8 @@ class LoopbackTransfer final : public Transfer {
   }
 
   void wait(Queue /*queue*/) override {
-    MUONBENCH_CHECK(number_.has_value(), "{} waited for before it started on rank {}", work_->collective, work_->rank);
+    MUONBENCH_CHECK(number_.has_value(), "{} waited for before it started on rank {}", work_->collective,
+                    work_->rank);
     hub_->wait(*number_, *work_);
     number_.reset();
   }

@@ -23,8 +23,8 @@ std::string& rank_label() {
 bool mpi_is_up() {
   int initialized = 0;
   int finalized = 0;
-  return MPI_Initialized(&initialized) == MPI_SUCCESS && MPI_Finalized(&finalized) == MPI_SUCCESS && initialized != 0 &&
-         finalized == 0;
+  return MPI_Initialized(&initialized) == MPI_SUCCESS && MPI_Finalized(&finalized) == MPI_SUCCESS &&
+         initialized != 0 && finalized == 0;
 }
 
 // Calls that fail while a failure is being described are passed over: the description gets shorter.
@@ -49,7 +49,8 @@ std::string mpi_rank_name() {
   if (MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS) return "unknown rank";
   if (MPI_Get_processor_name(host.data(), &length) != MPI_SUCCESS) length = 0;
   const std::string label = rank_label().empty() ? "" : text(" ({})", rank_label());
-  return text("rank {}{} on host {}", rank, label, std::string(host.data(), static_cast<std::size_t>(length)));
+  return text("rank {}{} on host {}", rank, label,
+              std::string(host.data(), static_cast<std::size_t>(length)));
 }
 
 void set_mpi_rank_label(const std::string& label) { rank_label() = label; }

@@ -6,7 +6,8 @@
 
 namespace muonbench {
 
-/// How this process is called in messages: "rank 5 on host n03", or with a label "rank 5 (g=2, t=1) on host n03".
+/// How this process is called in messages: "rank 5 on host n03", or with a label "rank 5 (g=2, t=1) on host
+/// n03".
 [[nodiscard]] std::string mpi_rank_name();
 
 /// Sets the label, once the place of this process in its domain is known. Not while other threads use MPI.

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/mpi/mpi_comm.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include <mpi.h>
+#include <sched.h>
 
 #include "src/backend/mpi/mpi_check.h"
 #include "src/backend/peer_transfers.h"
@@ -20,7 +19,8 @@
 namespace muonbench {
 namespace {
 
-// A group's transfers start in the same order on all its ranks, and MPI keeps that order: one tag does for all.
+// A group's transfers start in the same order on all its ranks, and MPI keeps that order: one tag does for
+// all.
 constexpr int kTag = 0;
 
 /// Owns one communicator. Move-only; to be destroyed before MPI_Finalize.
@@ -60,8 +60,9 @@ MPI_Datatype datatype_of(DType dtype) {
   return MPI_DATATYPE_NULL;
 }
 
-/// Pauses between two polls. A rank that computes needs the core more than one that polls, and sched_yield alone does not
-/// give it away: the scheduler deals out equal shares among all that are runnable. So sleep, the longer the longer it takes.
+/// Pauses between two polls. A rank that computes needs the core more than one that polls, and sched_yield
+/// alone does not give it away: the scheduler deals out equal shares among all that are runnable. So sleep,
+/// the longer the longer it takes.
 class Pause {
  public:
   void once() {
@@ -99,14 +100,19 @@ int wait_for_all(std::vector<MPI_Request>& requests, std::vector<MPI_Status>& st
 
 class MpiTransfer final : public Transfer {
  public:
-  MpiTransfer(std::shared_ptr<Group> group, PeerTransfers work) : group_(std::move(group)), work_(std::move(work)) {
-    // Receives first: what arrives finds its place. Each rank begins with its neighbour, so that no rank is everyone's first.
-    for (int step = 1; step < group_->size; ++step) add_receives((group_->rank - step + group_->size) % group_->size);
+  MpiTransfer(std::shared_ptr<Group> group, PeerTransfers work)
+      : group_(std::move(group)), work_(std::move(work)) {
+    // Receives first: what arrives finds its place. Each rank begins with its neighbour, so that no rank is
+    // everyone's first.
+    for (int step = 1; step < group_->size; ++step)
+      add_receives((group_->rank - step + group_->size) % group_->size);
     for (int step = 1; step < group_->size; ++step) add_sends((group_->rank + step) % group_->size);
     statuses_.resize(requests_.size());
   }
   ~MpiTransfer() override {
-    for (MPI_Request& request : requests_) MUONBENCH_MPI_NOEXCEPT(MPI_Request_free(&request));
+    // A wait that failed may have freed some.
+    for (MPI_Request& request : requests_)
+      if (request != MPI_REQUEST_NULL) MUONBENCH_MPI_NOEXCEPT(MPI_Request_free(&request));
   }
 
   void start(Queue /*queue*/) override {
@@ -141,26 +147,30 @@ class MpiTransfer final : public Transfer {
   }
 
   void add_receives(int peer) {
-    add(work_.receives[static_cast<std::size_t>(peer)], peer, [this](void* data, int count, int from, MPI_Request* request) {
-      MUONBENCH_MPI(
-          MPI_Recv_init(data, count, datatype_of(work_.dtype), from, kTag, group_->comm.get(), request));
-    });
+    add(work_.receives[static_cast<std::size_t>(peer)], peer,
+        [this](void* data, int count, int from, MPI_Request* request) {
+          MUONBENCH_MPI(
+              MPI_Recv_init(data, count, datatype_of(work_.dtype), from, kTag, group_->comm.get(), request));
+        });
     receive_count_ = requests_.size();
   }
 
   void add_sends(int peer) {
-    add(work_.sends[static_cast<std::size_t>(peer)], peer, [this](void* data, int count, int to, MPI_Request* request) {
-      MUONBENCH_MPI(MPI_Send_init(data, count, datatype_of(work_.dtype), to, kTag, group_->comm.get(), request));
-    });
+    add(work_.sends[static_cast<std::size_t>(peer)], peer,
+        [this](void* data, int count, int to, MPI_Request* request) {
+          MUONBENCH_MPI(
+              MPI_Send_init(data, count, datatype_of(work_.dtype), to, kTag, group_->comm.get(), request));
+        });
   }
 
   void check_each_message() const {
     for (std::size_t i = 0; i < statuses_.size(); ++i) {
       const int error = statuses_[i].MPI_ERROR;
       if (error == MPI_SUCCESS || error == MPI_ERR_PENDING) continue;
-      const std::string call = text("{} {} {} of {} elements", work_.collective,
-                                    i < receive_count_ ? "receiving from group rank" : "sending to group rank",
-                                    messages_[i].peer, messages_[i].count);
+      const bool receives = i < receive_count_;
+      const std::string call =
+          text("{} ({} {} elements {} group rank {})", work_.collective, receives ? "receiving" : "sending",
+               messages_[i].count, receives ? "from" : "to", messages_[i].peer);
       detail::check_mpi(error, call.c_str(), __FILE__, __LINE__);
     }
   }
@@ -212,7 +222,8 @@ std::unique_ptr<Comm> make_mpi_comm(const MpiRuntime& runtime, int color, int ke
   MPI_Comm split = MPI_COMM_NULL;
   MUONBENCH_MPI(MPI_Comm_split(MPI_COMM_WORLD, color < 0 ? MPI_UNDEFINED : color, key, &split));
   if (split == MPI_COMM_NULL) return nullptr;
-  auto group = std::make_shared<Group>(Group{.comm = OwnedComm(split), .options = options, .rank = 0, .size = 0, .counters = {}});
+  auto group = std::make_shared<Group>(
+      Group{.comm = OwnedComm(split), .options = options, .rank = 0, .size = 0, .counters = {}});
   MUONBENCH_MPI(MPI_Comm_set_errhandler(split, MPI_ERRORS_RETURN));
   MUONBENCH_MPI(MPI_Comm_rank(split, &group->rank));
   MUONBENCH_MPI(MPI_Comm_size(split, &group->size));

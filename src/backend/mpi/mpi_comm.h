@@ -11,8 +11,9 @@
 
 namespace muonbench {
 
-/// How a rank waits for its peers. spin: polls without a pause, the fastest where each rank has a core of its own. yield:
-/// polls, then lets others run, then sleeps for moments, so that ranks that wait leave the cores to those that compute.
+/// How a rank waits for its peers. spin: polls without a pause, the fastest where each rank has a core of its
+/// own. yield: polls, then lets others run, then sleeps for moments, so that ranks that wait leave the cores
+/// to those that compute.
 enum class MpiWaiting { kSpin, kYield };
 
 struct MpiCommOptions {
@@ -23,9 +24,9 @@ struct MpiCommOptions {
 /// kYield where this machine runs more ranks than it has cores for.
 [[nodiscard]] MpiWaiting default_waiting(const MpiRuntime& runtime);
 
-/// One group of a partition of all ranks. Collective over MPI_COMM_WORLD: ranks that name the same color become one group, in
-/// it ordered by `key`. A rank with a negative color takes part in the call, belongs to no group and gets nullptr. Destroy it
-/// before the runtime; being destroyed is collective over the group.
+/// One group of a partition of all ranks. Collective over MPI_COMM_WORLD: ranks that name the same color
+/// become one group, in it ordered by `key`. A rank with a negative color takes part in the call, belongs to
+/// no group and gets nullptr. Destroy it before the runtime; being destroyed is collective over the group.
 /// Segments are host memory. Empty segments make no message.
 [[nodiscard]] std::unique_ptr<Comm> make_mpi_comm(const MpiRuntime& runtime, int color, int key,
                                                   MpiCommOptions options);

@@ -18,7 +18,9 @@ class MpiControlPlane final : public ControlPlane {
   [[nodiscard]] int size() const override { return runtime_.size(); }
   void barrier() override { runtime_.barrier(); }
   [[nodiscard]] std::string broadcast(const std::string& bytes) override { return runtime_.broadcast(bytes); }
-  [[nodiscard]] std::vector<std::string> gather(const std::string& bytes) override { return runtime_.gather(bytes); }
+  [[nodiscard]] std::vector<std::string> gather(const std::string& bytes) override {
+    return runtime_.gather(bytes);
+  }
   [[nodiscard]] std::vector<double> max(const std::vector<double>& values) override {
     return runtime_.all_reduce(values, Reduction::kMax);
   }

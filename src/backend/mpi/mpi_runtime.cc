@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/mpi/mpi_runtime.h"
 
-#include <sched.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
 
 #include <mpi.h>
+#include <sched.h>
 
 #include "src/backend/mpi/mpi_check.h"
 #include "src/backend/mpi/mpi_segments.h"
@@ -92,7 +91,8 @@ MpiRuntime::~MpiRuntime() {
 
 void MpiRuntime::find_local_ranks() {
   MPI_Comm machine = MPI_COMM_NULL;
-  MUONBENCH_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_.value(), MPI_INFO_NULL, &machine));
+  MUONBENCH_MPI(
+      MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_.value(), MPI_INFO_NULL, &machine));
   MUONBENCH_MPI(MPI_Comm_rank(machine, &local_rank_));
   MUONBENCH_MPI(MPI_Comm_size(machine, &local_size_));
   local_cores_ = cores_of_all(machine);
@@ -107,7 +107,8 @@ std::string MpiRuntime::broadcast(const std::string& own, WorldRank root) const 
   MUONBENCH_MPI(MPI_Bcast(&size, 1, MPI_INT64_T, root.value(), MPI_COMM_WORLD));
   result.resize(static_cast<std::size_t>(size));
   for (const MpiSegment& segment : mpi_segments(Elements(size)))
-    MUONBENCH_MPI(MPI_Bcast(result.data() + segment.offset.value(), segment.count, MPI_CHAR, root.value(), MPI_COMM_WORLD));
+    MUONBENCH_MPI(MPI_Bcast(result.data() + segment.offset.value(), segment.count, MPI_CHAR, root.value(),
+                            MPI_COMM_WORLD));
   return result;
 }
 
@@ -122,22 +123,25 @@ std::vector<std::string> MpiRuntime::gather(const std::string& own, WorldRank ro
     total += static_cast<std::size_t>(sizes[rank]);
   }
   std::string all(total, '\0');
-  MUONBENCH_MPI(MPI_Gatherv(own.data(), own_size, MPI_CHAR, all.data(), sizes.data(), offsets.data(), MPI_CHAR,
-                            root.value(), MPI_COMM_WORLD));
+  MUONBENCH_MPI(MPI_Gatherv(own.data(), own_size, MPI_CHAR, all.data(), sizes.data(), offsets.data(),
+                            MPI_CHAR, root.value(), MPI_COMM_WORLD));
   if (rank_ != root) return {};
   std::vector<std::string> texts;
   for (std::size_t rank = 0; rank < sizes.size(); ++rank)
-    texts.push_back(all.substr(static_cast<std::size_t>(offsets[rank]), static_cast<std::size_t>(sizes[rank])));
+    texts.push_back(
+        all.substr(static_cast<std::size_t>(offsets[rank]), static_cast<std::size_t>(sizes[rank])));
   return texts;
 }
 
 std::vector<double> MpiRuntime::all_reduce(std::span<const double> own, Reduction reduction) const {
   return reduce_all(own, reduction, MPI_DOUBLE);
 }
-std::vector<std::int64_t> MpiRuntime::all_reduce(std::span<const std::int64_t> own, Reduction reduction) const {
+std::vector<std::int64_t> MpiRuntime::all_reduce(std::span<const std::int64_t> own,
+                                                 Reduction reduction) const {
   return reduce_all(own, reduction, MPI_INT64_T);
 }
-std::vector<std::uint64_t> MpiRuntime::all_reduce(std::span<const std::uint64_t> own, Reduction reduction) const {
+std::vector<std::uint64_t> MpiRuntime::all_reduce(std::span<const std::uint64_t> own,
+                                                  Reduction reduction) const {
   return reduce_all(own, reduction, MPI_UINT64_T);
 }
 

@@ -18,17 +18,18 @@ enum class Reduction { kMin, kMax, kSum };
 /// The library this program was built with: "Open MPI v4.1.4, ...". Needs no MpiRuntime.
 [[nodiscard]] std::string mpi_library_version();
 
-/// MPI from start to end of the job, and the control plane on MPI_COMM_WORLD: small messages outside of timed regions. All
-/// calls but the getters and abort are collective: every rank makes them in the same order. Declare it before anything that
-/// holds a communicator, so that it dies last. Where MPI runs already, it is used and left running.
+/// MPI from start to end of the job, and the control plane on MPI_COMM_WORLD: small messages outside of timed
+/// regions. All calls but the getters and abort are collective: every rank makes them in the same order.
+/// Declare it before anything that holds a communicator, so that it dies last. Where MPI runs already, it is
+/// used and left running.
 class MpiRuntime {
  public:
   /// Asks for MPI_THREAD_SERIALIZED: a second thread (the watchdog) may call abort.
   MpiRuntime(int* argc, char*** argv);
   MpiRuntime(const MpiRuntime&) = delete;
   MpiRuntime& operator=(const MpiRuntime&) = delete;
-  /// Ends MPI, which waits for all ranks; when an exception is on its way it ends the job instead, since the others would
-  /// wait for ever.
+  /// Ends MPI, which waits for all ranks; when an exception is on its way it ends the job instead, since the
+  /// others would wait for ever.
   ~MpiRuntime();
 
   [[nodiscard]] WorldRank rank() const { return rank_; }
@@ -47,11 +48,13 @@ class MpiRuntime {
   [[nodiscard]] std::vector<std::string> gather(const std::string& own, WorldRank root = WorldRank(0)) const;
   /// Element by element over the ranks, the result on every rank. All ranks give equally many values.
   [[nodiscard]] std::vector<double> all_reduce(std::span<const double> own, Reduction reduction) const;
-  [[nodiscard]] std::vector<std::int64_t> all_reduce(std::span<const std::int64_t> own, Reduction reduction) const;
-  [[nodiscard]] std::vector<std::uint64_t> all_reduce(std::span<const std::uint64_t> own, Reduction reduction) const;
+  [[nodiscard]] std::vector<std::int64_t> all_reduce(std::span<const std::int64_t> own,
+                                                     Reduction reduction) const;
+  [[nodiscard]] std::vector<std::uint64_t> all_reduce(std::span<const std::uint64_t> own,
+                                                      Reduction reduction) const;
   /// Of one value.
   template <class T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   [[nodiscard]] T all_reduce(T own, Reduction reduction) const {
     return all_reduce(std::span<const T>(&own, 1), reduction).front();
   }

@@ -9,11 +9,12 @@
 namespace muonbench {
 
 std::vector<MpiSegment> mpi_segments(Elements n, std::int64_t largest) {
-  MUONBENCH_CHECK(n >= Elements(0) && largest > 0 && largest <= kLargestMpiCount, "{} elements in messages of {}",
-                  n.value(), largest);
+  MUONBENCH_CHECK(n >= Elements(0) && largest > 0 && largest <= kLargestMpiCount,
+                  "{} elements in messages of {}", n.value(), largest);
   std::vector<MpiSegment> segments;
   for (std::int64_t offset = 0; offset < n.value(); offset += largest)
-    segments.push_back({.offset = Elements(offset), .count = static_cast<int>(std::min(largest, n.value() - offset))});
+    segments.push_back(
+        {.offset = Elements(offset), .count = static_cast<int>(std::min(largest, n.value() - offset))});
   return segments;
 }
 

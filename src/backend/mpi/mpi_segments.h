@@ -20,8 +20,8 @@ struct MpiSegment {
 /// What one MPI count can hold.
 inline constexpr std::int64_t kLargestMpiCount = std::numeric_limits<int>::max();
 
-/// MPI counts are int. `n` elements are cut into messages of at most `largest` here and nowhere else; nothing is no message.
-/// Sender and receiver cut alike, since both know n.
+/// MPI counts are int. `n` elements are cut into messages of at most `largest` here and nowhere else; nothing
+/// is no message. Sender and receiver cut alike, since both know n.
 [[nodiscard]] std::vector<MpiSegment> mpi_segments(Elements n, std::int64_t largest = kLargestMpiCount);
 
 }  // namespace muonbench

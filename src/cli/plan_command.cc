@@ -1,0 +1,28 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "src/base/log.h"
+#include "src/bench/plan_run.h"
+#include "src/bench/resolve.h"
+#include "src/cli/agree.h"
+#include "src/cli/commands.h"
+#include "src/config/read_config.h"
+
+namespace muonbench {
+
+ExitCode plan_command(const Arguments& arguments) {
+  const std::string& source = arguments.config;
+  RunConfig config = read_config(read_text_file(source), source, arguments.overrides, vocabulary());
+  check_outputs(arguments);
+  Result result = naming_source(source, [&] {
+    const std::unique_ptr<ResolvedRun> run = resolve(std::move(config));
+    for (const std::string& warning : run->warnings) log_warn(warning);
+    return plan_run(*run);
+  });
+  result.argv = arguments.argv;
+  deliver(result, arguments);
+  return ExitCode::kDone;
+}
+
+}  // namespace muonbench

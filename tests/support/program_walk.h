@@ -1,0 +1,122 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/support/shard_oracle.h"
+#include "tests/support/test_model.h"
+
+namespace muonbench {
+
+/// What a walk found wrong: rank, op and place.
+class WalkError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What stands for an element: which parameter, row and column it is. NS and updates add kDone.
+using Id = std::int64_t;
+inline constexpr Id kZero = -1;     ///< a pad
+inline constexpr Id kGarbage = -2;  ///< memory that nobody has written since its buffer began to live
+inline constexpr Id kDone = Id{1} << 40;
+
+/// One rank's memory: persistent buffers apart, transient ones where the arenas put them, so that buffers which wrongly share
+/// memory spoil one another.
+class RankMemory {
+ public:
+  explicit RankMemory(const StepProgram& program);
+
+  class View {
+   public:
+    View(Id* base, std::int64_t stride, std::int64_t size) : base_(base), stride_(stride), size_(size) {}
+    [[nodiscard]] std::int64_t size() const { return size_; }
+    [[nodiscard]] Id get(std::int64_t i) const { return base_[checked(i) * stride_]; }
+    void set(std::int64_t i, Id id) const {
+      base_[checked(i) * stride_] = id;
+      for (std::int64_t k = 1; k < stride_; ++k) base_[i * stride_ + k] = kGarbage;
+    }
+
+   private:
+    [[nodiscard]] std::int64_t checked(std::int64_t i) const {
+      if (i < 0 || i >= size_) throw WalkError("element " + std::to_string(i) + " of " + std::to_string(size_));
+      return i;
+    }
+    Id* base_;
+    std::int64_t stride_, size_;
+  };
+  [[nodiscard]] View view(BufferId buffer);
+  [[nodiscard]] View view(const Region& region);
+  /// Makes buffers that begin to live at `op` hold garbage.
+  void begin_lives(int op);
+
+ private:
+  const StepProgram& program_;
+  std::vector<std::vector<Id>> persistent_;
+  std::map<MemoryUse, std::vector<Id>> arenas_;
+};
+
+/// Carries out one step of all ranks on element ids, rank after rank up to its next collective. Knows from the model alone
+/// which element belongs where, and throws WalkError at the first one that is not there:
+///   momentum   puts the ids of the rank's own shard where the program says, zeros for pads;
+///   NS         must find exactly a full matrix, row by row, and marks it done;
+///   update     must find exactly the rank's own shard, done, zeros for pads;
+///   collectives wait for all members; sizes of each pair must agree.
+/// A rank that never gets through (its group is elsewhere) throws too.
+class ProgramWalk {
+ public:
+  ProgramWalk(const TestModel& model, std::vector<StepProgram> programs);
+  ProgramWalk(const ProgramWalk&) = delete;
+  ProgramWalk& operator=(const ProgramWalk&) = delete;
+
+  void run();
+
+  /// After run(): every rank's weights are those of its shard, all updated once if they have gradients, pads untouched.
+  void check_weights();
+  /// How often rank r ran NS on parameter p.
+  [[nodiscard]] int ns_runs(WorldRank r, ParamIndex p) const { return ns_runs_.at(index(r)).at(p.at()); }
+
+ private:
+  struct Place {
+    ParamIndex param;
+    Range rows;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+
+  static std::size_t index(WorldRank r) { return static_cast<std::size_t>(r.value()); }
+  [[nodiscard]] const StepProgram& program(WorldRank r) const { return programs_[index(r)]; }
+  [[nodiscard]] RankMemory& memory(WorldRank r) { return memories_[index(r)]; }
+
+  [[nodiscard]] Id shard_id(WorldRank r, ParamIndex p, std::int64_t row, std::int64_t col) const;
+  [[nodiscard]] Place place_of(WorldRank r, const Region& region) const;
+  void fill_weights(WorldRank r);
+  /// Runs local ops up to the next collective or the end.
+  void advance(WorldRank r);
+  void run_local(WorldRank r, const Op& op);
+  [[nodiscard]] bool meet(WorldRank r);
+  void exchange(const std::vector<WorldRank>& members);
+
+  void apply(WorldRank r, const MomentumOp& op);
+  void apply(WorldRank r, const CopyOp& op);
+  void apply(WorldRank r, const ZeroFillOp& op);
+  void apply(WorldRank r, const NewtonSchulzOp& op);
+  void apply(WorldRank r, const UpdateOp& op);
+  void apply(WorldRank r, const AdamOp& op);
+  static void require(bool condition, const std::string& what);
+
+  const TestModel& model_;
+  std::vector<StepProgram> programs_;
+  std::vector<RankMemory> memories_;
+  std::vector<int> next_;             // op, by rank
+  std::vector<Id> first_id_;          // by parameter; one more at the end
+  std::vector<reference::ShardOracle> oracles_;  // by parameter
+  std::vector<std::vector<int>> ns_runs_;
+  std::map<std::pair<GroupKey, WorldRank>, int> waiting_;  // by group and its first member
+};
+
+}  // namespace muonbench
