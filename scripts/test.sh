@@ -93,7 +93,9 @@ layout_is_kept() {
 }
 
 format_is_kept() {
-  if our_sources | xargs clang-format --dry-run -Werror; then return 0; fi
+  local said
+  if said=$(our_sources | xargs clang-format --dry-run -Werror 2>&1); then return 0; fi
+  grep 'error:' <<<"$said" || echo "$said"
   echo "Remedy: find src tests -name '*.h' -o -name '*.cc' | xargs clang-format -i"
   return 1
 }
@@ -104,7 +106,7 @@ tidy_is_content() {
   for folder in $(mpicxx --showme:incdirs); do flags+=(-isystem "$folder"); done
   # The slowest first, which are the longest: otherwise one of them would be left for the end.
   find src -name '*.cc' -not -path 'src/backend/cuda/*' -printf '%s %p\n' | sort -rn | cut -d ' ' -f 2 |
-    xargs -P "$(nproc)" -I FILE sh -c 'said=$(clang-tidy --quiet "$@" 2>&1) || { echo "$said"; exit 1; }' \
+    xargs -P "$(nproc)" -I FILE sh -c 'said=$(clang-tidy --quiet "$@" 2>&1) || { echo "$said" | grep -v "warnings generated"; exit 1; }' \
       tidy FILE -- "${flags[@]}"
 }
 

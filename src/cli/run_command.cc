@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "src/backend/mpi/mpi_check.h"
 #include "src/backend/select.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -54,6 +55,7 @@ ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPla
   const DomainPlace place = run->grid.coordinates(Family::kDense, runtime.rank()).place;
   init_log(text("rank {},{}", place.g.value(), place.t.value()),
            control.rank() == 0 ? LogLevel::kInfo : LogLevel::kWarn);
+  set_mpi_rank_label(text("g={}, t={}", place.g.value(), place.t.value()));
 
   const std::string backend(name_in(kBackendNames, run->config.run.backend));
   const std::unique_ptr<Device> device = make_device(backend, runtime.local_rank());

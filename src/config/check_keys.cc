@@ -17,8 +17,8 @@ void insert_once(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-/// Names that may stand in an object, by the object's path with "[]" for any entry of a list; "": the top
-/// level.
+/// Names that may stand in an object ("*" alone: any), by the object's path with "[]" for any entry of a list
+/// and "*" for any name; "": the top level.
 Children make_children() {
   Children children;
   for (const KeyInfo& key : config_keys()) {
@@ -44,7 +44,7 @@ const Children& known_children() {
 std::vector<std::string> homes_of_name(const std::string& name) {
   std::vector<std::string> paths;
   for (const KeyInfo& key : config_keys())
-    if (key.path.ends_with("." + name)) paths.push_back(key.path);
+    if (key.path.ends_with("." + name) && key.path.find('*') == std::string::npos) paths.push_back(key.path);
   return paths;
 }
 
@@ -63,9 +63,14 @@ void check_object(const Key& key, const std::string& schema) {
   if (known != children.end()) {
     if (!key.is(JsonNode::Kind::kObject))
       key.reject(schema.empty() ? "an object at the top level" : "an object");
+    const std::vector<std::string>& names = known->second;
+    const bool any_name = names.front() == "*";
     for (const std::string& name : key.names()) {
       const Key child = key / name;
-      const std::vector<std::string>& names = known->second;
+      if (any_name) {
+        check_object(child, join_path(schema, "*"));
+        continue;
+      }
       if (std::find(names.begin(), names.end(), name) == names.end()) refuse_unknown(child, name, names);
       check_object(child, join_path(schema, name));
     }

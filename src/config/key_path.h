@@ -75,8 +75,7 @@ void assign(const Field& field, const Rule& rule, const Key& key);
 /// The object at `base`, key by key; members whose key is absent keep their initial value. Keys with a reader
 /// of their own are left alone, but must be there if required.
 template <class T>
-[[nodiscard]] T read_rows(const std::vector<KeyRow<T>>& rows, const Key& base) {
-  T values;
+[[nodiscard]] T read_rows(const std::vector<KeyRow<T>>& rows, const Key& base, T values = T()) {
   for (const KeyRow<T>& row : rows) {
     const Key key = base.at(row.path);
     if (key.present()) assign(row.field(values), row.rule, key);

@@ -4,23 +4,11 @@
 
 #include <limits>
 
+#include "src/config/common_rules.h"
 #include "src/ns/coefficients.h"
 
 namespace muonbench {
 namespace {
-
-constexpr double kFp32Max = std::numeric_limits<float>::max();
-constexpr double kFp32Tiny = std::numeric_limits<float>::min();
-constexpr std::uint64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
-constexpr std::uint64_t kMostRanks = 1U << 20U;
-constexpr std::uint64_t kMostSteps = 1'000'000'000;
-
-Rule integer(std::int64_t min, std::uint64_t max) { return IntegerRule{min, max}; }
-Rule size() { return integer(1, kInt64Max); }
-Rule ranks() { return integer(1, kMostRanks); }
-Rule fraction() { return NumberRule{0, 1, Interval::kOpenAbove}; }
-Rule non_negative() { return NumberRule{0, kFp32Max}; }
-Rule any_number() { return NumberRule{-kFp32Max, kFp32Max}; }
 
 Rule coefficient_types() {
   WordRule rule;
@@ -29,21 +17,25 @@ Rule coefficient_types() {
   return rule;
 }
 
-template <class T>
-Field own(T&) {
-  return std::monostate{};
-}
-
 using C = RunConfig;
 
 std::vector<KeyRow<C>> model_keys() {
   return {
       {"schema_version", integer(1, 1), [](C& c) -> Field { return &c.schema_version; }},
       {"name", TextRule{}, [](C& c) -> Field { return &c.name; }, Presence::kOptional, "file name"},
+      {"model.preset", TextRule{}, own<C>, Presence::kOptional, "-"},
+      {"model.layers", integer(1, 100'000), own<C>, Presence::kOptional, "all"},
+      {"model.safetensors", TextRule{}, own<C>, Presence::kOptional, "-"},
       {"model.transformer", OwnRule{"object", "an object"}, own<C>, Presence::kOptional, "-"},
       {"model.params", OwnRule{"array", "a non-empty array of parameters"}, own<C>, Presence::kOptional, "-"},
       {"parallelism.tp", ranks(), [](C& c) -> Field { return &c.parallelism.tp; }},
       {"parallelism.gtp_remat", ranks(), [](C& c) -> Field { return &c.parallelism.gtp_remat; }},
+      {"parallelism.dp", ranks(), [](C& c) -> Field { return &c.parallelism.dp; }},
+      {"parallelism.pp", ranks(), [](C& c) -> Field { return &c.parallelism.pp; }},
+      {"parallelism.ep", ranks(), [](C& c) -> Field { return &c.parallelism.ep; }},
+      {"parallelism.expert_tp", ranks(), [](C& c) -> Field { return &c.parallelism.expert_tp; }},
+      {"parallelism.expert_gtp_remat", ranks(),
+       [](C& c) -> Field { return &c.parallelism.expert_gtp_remat; }},
       {"parallelism.pad_for_alignment", integer(0, 1U << 20U),
        [](C& c) -> Field { return &c.parallelism.pad_for_alignment; }},
       {"modes", OwnRule{"array", "a non-empty array of modes"}, own<C>, Presence::kOptional,
@@ -76,6 +68,8 @@ std::vector<KeyRow<C>> muon_keys() {
       {"muon.homes", OwnRule{"object", "an object of \"name\": [g, t], two integers in 0..1048575"}, own<C>,
        Presence::kOptional, "{}"},
       {"muon.concurrent_groups", FlagRule{}, [](C& c) -> Field { return &c.muon.concurrent_groups; }},
+      {"muon.groups", OwnRule{"object", "an object of \"label\": {lr, weight_decay}"}, own<C>,
+       Presence::kOptional, "{}"},
   };
 }
 
@@ -114,6 +108,8 @@ std::vector<KeyRow<C>> run_section_keys() {
       {"run.verify", FlagRule{}, [](C& c) -> Field { return &c.run.verify; }},
       {"run.timeout_seconds", NumberRule{0, 1e9, Interval::kOpenBelow, Precision::kDouble},
        [](C& c) -> Field { return &c.run.timeout_seconds; }},
+      {"require", OwnRule{"object", "an object of \"MODE.field\": {min, max}"}, own<C>, Presence::kOptional,
+       "{}"},
   };
 }
 
@@ -129,42 +125,6 @@ const std::vector<KeyRow<RunConfig>>& run_keys() {
   return rows;
 }
 
-const std::vector<KeyRow<TransformerConfig>>& transformer_keys() {
-  using T = TransformerConfig;
-  static const std::vector<KeyRow<T>> rows = {
-      {"hidden", size(), [](T& t) -> Field { return &t.hidden; }, Presence::kRequired},
-      {"layers", integer(1, 100'000), [](T& t) -> Field { return &t.layers; }, Presence::kRequired},
-      {"heads", size(), [](T& t) -> Field { return &t.heads; }, Presence::kRequired},
-      {"kv_heads", size(), [](T& t) -> Field { return &t.kv_heads; }, Presence::kOptional, "heads"},
-      {"head_dim", size(), [](T& t) -> Field { return &t.head_dim; }, Presence::kOptional, "hidden / heads"},
-      {"ffn_hidden", size(), [](T& t) -> Field { return &t.ffn_hidden; }, Presence::kRequired},
-      {"vocab", size(), [](T& t) -> Field { return &t.vocab; }, Presence::kRequired},
-      {"tied_embeddings", FlagRule{}, [](T& t) -> Field { return &t.tied_embeddings; }},
-      {"fused_qkv", FlagRule{}, [](T& t) -> Field { return &t.fused_qkv; }},
-      {"fused_gate_up", FlagRule{}, [](T& t) -> Field { return &t.fused_gate_up; }},
-  };
-  return rows;
-}
-
-const std::vector<KeyRow<ParamConfig>>& param_keys() {
-  using P = ParamConfig;
-  static const std::vector<KeyRow<P>> rows = {
-      {"name", TextRule{}, [](P& p) -> Field { return &p.name; }, Presence::kRequired},
-      {"shape", OwnRule{"array", "one or two integers in 1..9223372036854775807"}, own<P>,
-       Presence::kRequired},
-      {"optimizer", WordRule{{"muon", "adam"}, {}}, [](P& p) -> Field { return &p.optimizer; }},
-      {"tp_dim", OwnRule{"int or null", "0, 1 or null"}, own<P>, Presence::kOptional, "null"},
-      {"gtp_remat", FlagRule{}, [](P& p) -> Field { return &p.gtp_remat; }},
-      {"repeat", integer(1, 1'000'000), [](P& p) -> Field { return &p.repeat; }},
-      {"gradient", WordRule{{"random", "ones", "zeros", "none"}, {}},
-       [](P& p) -> Field { return &p.gradient; }, Presence::kOptional, "as gradients.fill"},
-      {"gradient_scale", any_number(), [](P& p) -> Field { return &p.gradient_scale; }},
-      {"qkv_split", OwnRule{"array", "positive integers whose sum divides dim 0 of a 2-D shape"}, own<P>,
-       Presence::kOptional, "[]"},
-  };
-  return rows;
-}
-
 const std::vector<KeyRow<InjectConfig>>& inject_keys() {
   using I = InjectConfig;
   static const std::vector<KeyRow<I>> rows = {
@@ -174,6 +134,24 @@ const std::vector<KeyRow<InjectConfig>>& inject_keys() {
       {"column", integer(0, kInt64Max), [](I& i) -> Field { return &i.column; }},
       {"value", WordRule{{"nan", "inf", "-inf"}, {}}, [](I& i) -> Field { return &i.value; },
        Presence::kRequired},
+  };
+  return rows;
+}
+
+const std::vector<KeyRow<GroupConfig>>& group_keys() {
+  using G = GroupConfig;
+  static const std::vector<KeyRow<G>> rows = {
+      {"lr", non_negative(), [](G& g) -> Field { return &g.lr; }, Presence::kOptional, "muon.lr"},
+      {"weight_decay", non_negative(), [](G& g) -> Field { return &g.weight_decay; }, Presence::kOptional,
+       "muon.weight_decay"},
+  };
+  return rows;
+}
+
+const std::vector<KeyRow<Bounds>>& bounds_keys() {
+  static const std::vector<KeyRow<Bounds>> rows = {
+      {"min", any_double(), own<Bounds>, Presence::kOptional, "-"},
+      {"max", any_double(), own<Bounds>, Presence::kOptional, "-"},
   };
   return rows;
 }

@@ -14,8 +14,12 @@ namespace muonbench {
 
 [[nodiscard]] const std::vector<KeyRow<RunConfig>>& run_keys();
 [[nodiscard]] const std::vector<KeyRow<TransformerConfig>>& transformer_keys();  ///< of model.transformer
+[[nodiscard]] const std::vector<KeyRow<MoeConfig>>& moe_keys();        ///< of model.transformer.moe
+[[nodiscard]] const std::vector<KeyRow<MlaConfig>>& mla_keys();        ///< of model.transformer.mla
 [[nodiscard]] const std::vector<KeyRow<ParamConfig>>& param_keys();    ///< of an entry of model.params
+[[nodiscard]] const std::vector<KeyRow<GroupConfig>>& group_keys();    ///< of an entry of muon.groups
 [[nodiscard]] const std::vector<KeyRow<InjectConfig>>& inject_keys();  ///< of an entry of gradients.inject
+[[nodiscard]] const std::vector<KeyRow<Bounds>>& bounds_keys();        ///< of an entry of require
 
 /// A key of the contract that this build accepts at its default alone. Whoever builds the feature deletes the
 /// row.
@@ -26,7 +30,7 @@ struct LaterKey {
 };
 [[nodiscard]] const std::vector<LaterKey>& later_keys();
 
-/// All of the above with full paths; "[]" stands for any entry of a list.
+/// All of the above with full paths; "[]" stands for any entry of a list, "*" for any name in an object.
 struct KeyInfo {
   std::string path;
   std::string type;

@@ -31,8 +31,10 @@ std::vector<KeyInfo> infos(const std::string& prefix, const std::vector<KeyRow<T
 std::vector<KeyInfo> make_config_keys() {
   std::vector<KeyInfo> all = infos("", run_keys());
   for (const auto& part :
-       {infos("model.transformer.", transformer_keys()), infos("model.params[].", param_keys()),
-        infos("gradients.inject[].", inject_keys())})
+       {infos("model.transformer.", transformer_keys()), infos("model.transformer.moe.", moe_keys()),
+        infos("model.transformer.mla.", mla_keys()), infos("model.params[].", param_keys()),
+        infos("muon.groups.*.", group_keys()), infos("gradients.inject[].", inject_keys()),
+        infos("require.*.", bounds_keys())})
     all.insert(all.end(), part.begin(), part.end());
   for (const LaterKey& key : later_keys()) {
     const std::string value = key.default_json.empty() ? "-" : std::string(key.default_json);
@@ -46,30 +48,15 @@ std::vector<KeyInfo> make_config_keys() {
 
 const std::vector<LaterKey>& later_keys() {
   static const std::vector<LaterKey> rows = {
-      {"model.preset", "", "string"},
-      {"model.safetensors", "", "string"},
-      {"model.layers", "", "int"},
-      {"model.transformer.moe", "", "object"},
-      {"model.transformer.mla", "", "object"},
-      {"model.params[].expert", "false", "bool"},
-      {"model.params[].stage", "0", "int"},
-      {"model.params[].group", "null", "string or null"},
-      {"parallelism.dp", "1", "int"},
-      {"parallelism.pp", "1", "int"},
-      {"parallelism.ep", "1", "int"},
-      {"parallelism.expert_tp", "1", "int"},
-      {"parallelism.expert_gtp_remat", "1", "int"},
       {"muon.split_qkv", "false", "bool"},
       {"muon.exchange", "\"two_stage\"", "string"},
       {"muon.return_dtype", "\"fp32\"", "string"},
       {"muon.exchange_chunks", "1", "int"},
       {"muon.gtp_only_homes", "\"column\"", "string"},
       {"muon.split_oversized", "false", "bool"},
-      {"muon.groups", "{}", "object"},
       {"adam.moment_dtype", "\"fp32\"", "string"},
       {"layer_wise.policy", "\"ping_pong\"", "string"},
       {"layer_wise.adam", "\"layer_wise\"", "string"},
-      {"require", "{}", "object"},
   };
   return rows;
 }

@@ -19,10 +19,23 @@
 /// comment says so.
 namespace muonbench {
 
+/// model.transformer.moe
+struct MoeConfig {
+  std::int64_t experts = 0, expert_ffn_hidden = 0, shared_experts = 0, first_dense_layers = 0;
+};
+
+/// model.transformer.mla
+struct MlaConfig {
+  std::int64_t q_rank = 0;  ///< 0: queries are not compressed
+  std::int64_t kv_rank = 0, nope_dim = 0, rope_dim = 0, v_dim = 0;
+};
+
 /// model.transformer
 struct TransformerConfig {
   std::int64_t hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn_hidden = 0, vocab = 0;
   bool tied_embeddings = false, fused_qkv = false, fused_gate_up = false;
+  std::optional<MoeConfig> moe;
+  std::optional<MlaConfig> mla;
 };
 
 /// One entry of model.params, as written.
@@ -39,17 +52,29 @@ struct ParamConfig {
   std::string gradient;  ///< random, ones, zeros, none; empty: as gradients.fill
   double gradient_scale = 1.0;
   std::vector<std::int64_t> qkv_split;
+  // Set by known architectures; no key.
+  std::optional<int> layer;  ///< -1: before the first layer; the number of layers: after the last
+  std::string expert_set;    ///< empty: the model's experts of equal shape
 };
 
 /// Exactly one source is set.
 struct ModelConfig {
+  std::optional<std::string> preset;
+  std::optional<std::int64_t> layers;  ///< of the preset; none: all
   std::optional<TransformerConfig> transformer;
+  std::optional<std::string> safetensors;  ///< a path as written
+  std::string checkpoint;  ///< no key: what checkpoint_tensors() found at `safetensors`; empty: not read yet
   std::optional<std::vector<ParamConfig>> params;
 };
 
 struct ParallelismConfig {
   int tp = 1, gtp_remat = 1, dp = 1, pp = 1, ep = 1, expert_tp = 1, expert_gtp_remat = 1;
   std::int64_t pad_for_alignment = 16;
+};
+
+/// One entry of muon.groups; what it leaves out is as in section muon.
+struct GroupConfig {
+  double lr = 0, weight_decay = 0;
 };
 
 struct MuonConfig {
@@ -68,6 +93,7 @@ struct MuonConfig {
   HomePolicy home_policy = HomePolicy::kLptNsCost;
   std::map<std::string, std::pair<int, int>> homes;
   bool concurrent_groups = true;
+  std::map<std::string, GroupConfig> groups;  ///< beside the built-in dense and expert
 };
 
 struct AdamConfig {
@@ -99,6 +125,11 @@ struct RunSettings {
   double timeout_seconds = 600;
 };
 
+/// One entry of `require`: at least one of the two.
+struct Bounds {
+  std::optional<double> min, max;
+};
+
 struct RunConfig {
   int schema_version = 1;
   std::string name;
@@ -109,6 +140,7 @@ struct RunConfig {
   AdamConfig adam;
   GradientsConfig gradients;
   RunSettings run;
+  std::map<std::string, Bounds> require;  ///< by "MODE.field"
   std::string resolved_json;  ///< every key with its value, defaults filled in: what goes into a result
 };
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -14,28 +13,10 @@
 #include "src/base/shape.h"
 #include "src/ns/ns_options.h"
 #include "src/plan/shard_exchange.h"
+#include "src/program/phase.h"
 #include "src/topology/rank_grid.h"
 
 namespace muonbench {
-
-/// Parts of a step that are timed and reported apart.
-enum class Phase {
-  kMomentum,
-  kNsReplicated,
-  kGather,  ///< duplicated: all_gather of the shards
-  kStage1Forward,
-  kStage2Forward,
-  kNs,
-  kStage2Reverse,
-  kStage1Reverse,
-  kUpdate,
-  kAdam,
-  kParamGather,
-};
-inline constexpr int kPhaseCount = static_cast<int>(Phase::kParamGather) + 1;
-[[nodiscard]] std::string_view name_of(Phase phase);
-/// True for phases that bring shards to where NS runs, or updates back.
-[[nodiscard]] bool is_exchange(Phase phase);
 
 /// Index of a buffer in its program.
 struct BufferId {

@@ -73,4 +73,12 @@ reference::Matrix as_reference(const HostMatrix& matrix) {
   return {matrix.shape.rows, matrix.shape.cols, matrix.values};
 }
 
+std::vector<NsOptions> supported(const Device& device, const NsOptions& options) {
+  std::vector<NsOptions> result = {options};
+  if (!device.capabilities().syrk) return result;
+  result.push_back(options);
+  result.back().algorithm = NsAlgorithm::kSyrk;
+  return result;
+}
+
 }  // namespace muonbench

@@ -38,4 +38,21 @@ struct HostMatrix {
 
 [[nodiscard]] reference::Matrix as_reference(const HostMatrix& matrix);
 
+/// `options` as they are, and with algorithm syrk where the device has it.
+[[nodiscard]] std::vector<NsOptions> supported(const Device& device, const NsOptions& options);
+
+/// Wide, tall, square, thin and degenerate.
+inline const std::vector<Shape> kNsShapes = {{24, 40}, {40, 24}, {16, 16}, {33, 7},  {7, 33},
+                                             {1, 8},   {8, 1},   {1, 1},   {96, 200}};
+
+/// With entries of 1 and -1 and a power of 4 of them the norm is a power of two, every product is a small
+/// integer over one, and fp32 sums them exactly in any order: a wrong triangle, transpose or leading
+/// dimension cannot hide in a tolerance.
+inline const std::vector<Shape> kExactNsShapes = {{8, 32},  {32, 8},  {16, 16}, {1, 64},  {64, 1},
+                                                  {16, 64}, {64, 16}, {1, 1},   {4, 4096}};
+
+/// Bound of the relative error under precision highest. fp32 has 6e-8 of precision; steps whose slopes
+/// multiply to some hundreds at the smallest singular values, and sums of tens of terms, leave a few 1e-6.
+inline constexpr double kFp32Error = 2e-5;
+
 }  // namespace muonbench

@@ -1,16 +1,17 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Bits, not tolerances: whatever the layout, a mode that promises bits makes the weights that one rank alone makes.
+// Bits, not tolerances: whatever the layout, a mode that promises bits makes the weights that one rank alone
+// makes.
 #include <algorithm>
 #include <string>
 
-#include <gtest/gtest.h>
-
-#include "src/base/error.h"
 #include "tests/mpi/mpi_world.h"
 #include "tests/support/mode_outcome.h"
 #include "tests/support/test_model.h"
+#include <gtest/gtest.h>
+
+#include "src/base/error.h"
 
 namespace muonbench {
 namespace {
@@ -19,8 +20,9 @@ const std::vector<std::string> kNone;
 
 std::string describe(DomainShape domain, const RunConfig& config) {
   return std::to_string(domain.gtp_remat) + " x " + std::to_string(domain.tp) + ", pad_for_alignment " +
-         std::to_string(config.parallelism.pad_for_alignment) + ", nesterov " + std::to_string(config.muon.nesterov) +
-         ", precision " + std::string(name_in(kMatmulPrecisionNames, config.muon.fp32_matmul_prec)) + ", homes " +
+         std::to_string(config.parallelism.pad_for_alignment) + ", nesterov " +
+         std::to_string(config.muon.nesterov) + ", precision " +
+         std::string(name_in(kMatmulPrecisionNames, config.muon.fp32_matmul_prec)) + ", homes " +
          std::string(name_in(kHomePolicyNames, config.muon.home_policy));
 }
 
@@ -45,7 +47,8 @@ class Parity : public testing::Test {
   }
   Outcome alone(std::string_view mode, const RunConfig& config) {
     const RankGrid one(GridShape{});
-    CommSet no_comms(one, WorldRank(0), [](const std::vector<WorldRank>&) { return std::unique_ptr<Comm>(); });
+    CommSet no_comms(one, WorldRank(0),
+                     [](const std::vector<WorldRank>&) { return std::unique_ptr<Comm>(); });
     RankContext context{WorldRank(0), *world_.device, no_comms, world_.control};
     return run_alone(mode, config, context);
   }
@@ -84,8 +87,8 @@ TEST_F(Parity, LayerShardedAndDuplicatedEqualOneRankBitForBit) {
 TEST_F(Parity, HoldsWithoutPadsBeyondTheLastShard) { expect_muon_parity(mixed(1)); }
 
 TEST_F(Parity, HoldsWithoutAlignment) {
-  RunConfig config = run_config({muon("a", {48, 20}, 0), muon("b", {24, 48}, 1), muon("c", {48, 6}), adam("e", {48, 5}, 0)},
-                                {1, 1});
+  RunConfig config = run_config(
+      {muon("a", {48, 20}, 0), muon("b", {24, 48}, 1), muon("c", {48, 6}), adam("e", {48, 5}, 0)}, {1, 1});
   config.parallelism.pad_for_alignment = 0;
   expect_muon_parity(config);
 }
@@ -118,7 +121,8 @@ TEST_F(Parity, WeightDecayMethodsDifferFromOneAnother) {
   }
   const std::size_t weight = 0;
   for (std::size_t a = 0; a < outcomes.size(); ++a)
-    for (std::size_t b = 0; b < a; ++b) EXPECT_NE(outcomes[a].digests[weight], outcomes[b].digests[weight]) << a << " " << b;
+    for (std::size_t b = 0; b < a; ++b)
+      EXPECT_NE(outcomes[a].digests[weight], outcomes[b].digests[weight]) << a << " " << b;
 }
 
 TEST_F(Parity, HoldsForEveryHomePolicy) {
@@ -177,8 +181,9 @@ TEST_F(Parity, AdamStateOfAllRanksIsThatOfTheUnshardedModel) {
 }
 
 TEST_F(Parity, ReplicasAgreeWhateverTheBatchSize) {
-  // Larger batches may round otherwise than single matrices; copies of one weight must still be equal on all ranks, which
-  // merge_checks compares. 7e-4: what one ulp of bf16 has been seen to grow to over five NS steps.
+  // Larger batches may round otherwise than single matrices; copies of one weight must still be equal on all
+  // ranks, which merge_checks compares. 7e-4: what one ulp of bf16 has been seen to grow to over five NS
+  // steps.
   const Outcome single = alone("duplicated", mixed(16));
   RunConfig config = mixed(16);
   config.muon.ns_batch_size = 4;
@@ -207,8 +212,8 @@ TEST_F(Parity, AWeightWithoutGradientKeepsItsBitsAndChangesNothingElse) {
       }
       for (std::size_t i = 0; i < outcome.masters[p].size(); ++i) {
         const auto at = static_cast<std::int64_t>(i);
-        ASSERT_EQ(outcome.masters[p][i],
-                  weight_value(run.config.gradients.seed, param, at / param.shape.cols, at % param.shape.cols));
+        ASSERT_EQ(outcome.masters[p][i], weight_value(run.config.gradients.seed, param, at / param.shape.cols,
+                                                      at % param.shape.cols));
       }
     }
   });
@@ -226,11 +231,13 @@ TEST_F(Parity, ARunThatCountsOtherTrafficThanItsProgramFails) {
     void weights(ParamIndex p, std::int64_t row, std::int64_t col, std::span<float> out) const override {
       values.weights(p, row, col, out);
     }
-    void gradients(ParamIndex p, std::int64_t step, std::int64_t row, std::int64_t col, std::span<float> out) const override {
+    void gradients(ParamIndex p, std::int64_t step, std::int64_t row, std::int64_t col,
+                   std::span<float> out) const override {
       values.gradients(p, step, row, col, out);
       if (step != 2 || slipped) return;
       slipped = true;
-      const std::vector<BoundSegment> nothing(static_cast<std::size_t>(comm.size()), BoundSegment{nullptr, 0});
+      const std::vector<BoundSegment> nothing(static_cast<std::size_t>(comm.size()),
+                                              BoundSegment{nullptr, 0});
       const auto transfer = comm.prepare(BoundAllToAll{DType::kFp32, nothing, nothing});
       transfer->start(Queue{});
       transfer->wait(Queue{});
@@ -242,10 +249,12 @@ TEST_F(Parity, ARunThatCountsOtherTrafficThanItsProgramFails) {
   const GeneratedValues generated(run->params, 1, {});
   const Extra values(generated, comms(GroupKey{Family::kDense, {AxisSet::kGtpRemat}}));
   try {
-    static_cast<void>(run_mode(mode_named("layer_sharded"), run->inputs, run->config.run, values, here.context()));
+    static_cast<void>(
+        run_mode(mode_named("layer_sharded"), run->inputs, run->config.run, values, here.context()));
     ADD_FAILURE() << "nobody noticed";
   } catch (const RuntimeFailure& error) {
-    EXPECT_NE(std::string(error.what()).find("11 collectives counted in 5 steps"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("11 collectives counted in 5 steps"), std::string::npos)
+        << error.what();
   }
 }
 

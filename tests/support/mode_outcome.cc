@@ -41,10 +41,11 @@ struct PieceHead {
 
 /// Everything that one rank has to say, as bytes.
 std::string pack_run(const ModeRun& run) {
-  std::vector<std::string> texts = {pack(run.checks),
-                                    pack(std::vector{run.costs.memory.adam_bytes, run.costs.counts.ns_calls})};
+  std::vector<std::string> texts = {
+      pack(run.checks), pack(std::vector{run.costs.memory.adam_bytes, run.costs.counts.ns_calls})};
   for (const MasterRows& piece : run.masters)
-    texts.push_back(pack(std::vector{PieceHead{piece.param.value(), piece.rows, piece.cols}}) + pack(piece.values));
+    texts.push_back(pack(std::vector{PieceHead{piece.param.value(), piece.rows, piece.cols}}) +
+                    pack(piece.values));
   return pack_strings(texts);
 }
 
@@ -101,7 +102,8 @@ RunConfig on_one_rank(RunConfig config) {
   return config;
 }
 
-Outcome run_on_all_ranks(std::string_view mode, const ResolvedRun& run, const ValueSource& values, RankContext& context) {
+Outcome run_on_all_ranks(std::string_view mode, const ResolvedRun& run, const ValueSource& values,
+                         RankContext& context) {
   const ModeRun mine = run_mode(mode_named(mode), run.inputs, run.config.run, values, context);
   // Every rank needs all: rank 0 hands on what it gathered.
   const std::string all = context.control.broadcast(pack_strings(context.control.gather(pack_run(mine))));
@@ -109,18 +111,22 @@ Outcome run_on_all_ranks(std::string_view mode, const ResolvedRun& run, const Va
 }
 
 Outcome run_on_all_ranks(std::string_view mode, const ResolvedRun& run, RankContext& context) {
-  return run_on_all_ranks(mode, run, GeneratedValues(run.params, run.config.gradients.seed, run.injections), context);
+  return run_on_all_ranks(mode, run, GeneratedValues(run.params, run.config.gradients.seed, run.injections),
+                          context);
 }
 
-Outcome run_alone(std::string_view mode, const ResolvedRun& run, const ValueSource& values, RankContext& context) {
-  CommSet no_comms(run.grid, WorldRank(0), [](const std::vector<WorldRank>&) { return std::unique_ptr<Comm>(); });
+Outcome run_alone(std::string_view mode, const ResolvedRun& run, const ValueSource& values,
+                  RankContext& context) {
+  CommSet no_comms(run.grid, WorldRank(0),
+                   [](const std::vector<WorldRank>&) { return std::unique_ptr<Comm>(); });
   RankContext alone{WorldRank(0), context.device, no_comms, context.control};
   return merge({pack_run(run_mode(mode_named(mode), run.inputs, run.config.run, values, alone))}, run.params);
 }
 
 Outcome run_alone(std::string_view mode, const RunConfig& config, RankContext& context) {
   const auto run = resolve(on_one_rank(config));
-  return run_alone(mode, *run, GeneratedValues(run->params, run->config.gradients.seed, run->injections), context);
+  return run_alone(mode, *run, GeneratedValues(run->params, run->config.gradients.seed, run->injections),
+                   context);
 }
 
 std::vector<std::string> unequal(const Outcome& a, const Outcome& b, const ParamSet& params) {

@@ -21,16 +21,17 @@ namespace muonbench {
 
 /// What a mode made of the model, put together from all ranks; the same on every rank.
 struct Outcome {
-  std::vector<std::vector<float>> masters;  ///< full matrices, row-major, by parameter; NaN where no rank keeps an element
-  std::vector<std::uint64_t> digests;       ///< by parameter
-  std::vector<std::string> faults;          ///< copies that differ, weights that are not their master
+  std::vector<std::vector<float>>
+      masters;  ///< full matrices, row-major, by parameter; NaN where no rank keeps an element
+  std::vector<std::uint64_t> digests;  ///< by parameter
+  std::vector<std::string> faults;     ///< copies that differ, weights that are not their master
   std::int64_t nonfinite = 0;
   std::int64_t adam_bytes = 0, ns_calls = 0;  ///< sums over ranks
 };
 
 /// Collective over the ranks of context.control.
-[[nodiscard]] Outcome run_on_all_ranks(std::string_view mode, const ResolvedRun& run, const ValueSource& values,
-                                       RankContext& context);
+[[nodiscard]] Outcome run_on_all_ranks(std::string_view mode, const ResolvedRun& run,
+                                       const ValueSource& values, RankContext& context);
 [[nodiscard]] Outcome run_on_all_ranks(std::string_view mode, const ResolvedRun& run, RankContext& context);
 
 /// Every rank runs the whole one-rank world by itself. Collective all the same, since steps begin together.

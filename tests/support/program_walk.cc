@@ -10,8 +10,6 @@
 namespace muonbench {
 namespace {
 
-constexpr std::int64_t kSlotBytes = 2;  // the smallest element
-
 bool is_collective(const Op& op) {
   return std::holds_alternative<AllToAllOp>(op.work) || std::holds_alternative<AllGatherOp>(op.work);
 }
@@ -25,7 +23,8 @@ struct Wire {
 
 Wire wire_of(const Op& op, std::size_t members) {
   if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work))
-    return {all_to_all->group, all_to_all->send, all_to_all->receive, all_to_all->sends, all_to_all->receives};
+    return {all_to_all->group, all_to_all->send, all_to_all->receive, all_to_all->sends,
+            all_to_all->receives};
   const auto& all_gather = std::get<AllGatherOp>(op.work);
   const Segment own{all_gather.send.offset, all_gather.send.size};
   return {all_gather.group, all_gather.send.buffer, all_gather.receive, std::vector<Segment>(members, own),
@@ -34,40 +33,6 @@ Wire wire_of(const Op& op, std::size_t members) {
 
 }  // namespace
 
-RankMemory::RankMemory(const StepProgram& program) : program_(program) {
-  for (const BufferSpec& buffer : program.buffers)
-    persistent_.emplace_back(buffer.slot ? static_cast<std::size_t>(buffer.size.value()) : 0, kGarbage);
-  for (const auto& [use, arena] : program.arenas)
-    arenas_[use].assign(static_cast<std::size_t>(arena.size.value() / kSlotBytes), kGarbage);
-}
-
-RankMemory::View RankMemory::view(BufferId id) { return view(Region{id, Elements(0), program_[id].size}); }
-
-RankMemory::View RankMemory::view(const Region& region) {
-  const std::int64_t begin = region.offset.value();
-  const BufferSpec& buffer = program_[region.buffer];
-  if (begin < 0 || region.size < Elements(0) || begin + region.size.value() > buffer.size.value())
-    throw WalkError(text("elements {}..{} of {}, which has {}", begin, begin + region.size.value(), buffer.name,
-                         buffer.size.value()));
-  if (buffer.slot)
-    return {persistent_.at(static_cast<std::size_t>(region.buffer.index)).data() + begin, 1, region.size.value()};
-  const std::int64_t stride = size_of(buffer.dtype).value() / kSlotBytes;
-  std::vector<Id>& arena = arenas_.at(buffer.use);
-  const std::int64_t first = program_.arenas.at(buffer.use).offsets.at(region.buffer).value() / kSlotBytes;
-  if (first + buffer.size.value() * stride > std::ssize(arena)) throw WalkError(text("{} lies beyond its arena", buffer.name));
-  return {arena.data() + first + begin * stride, stride, region.size.value()};
-}
-
-void RankMemory::begin_lives(int op) {
-  for (const auto& [use, arena] : program_.arenas) {
-    for (const auto& [id, offset] : arena.offsets) {
-      if (program_[id].first_op != op) continue;
-      const View born = view(id);
-      for (std::int64_t i = 0; i < born.size(); ++i) born.set(i, kGarbage);
-    }
-  }
-}
-
 ProgramWalk::ProgramWalk(const TestModel& model, std::vector<StepProgram> programs)
     : model_(model), programs_(std::move(programs)), next_(programs_.size(), 0) {
   Id next = 0;
@@ -75,8 +40,8 @@ ProgramWalk::ProgramWalk(const TestModel& model, std::vector<StepProgram> progra
   for (const Parameter& param : model.params().params) {
     first_id_.push_back(next);
     oracles_.emplace_back(reference::Cell{param.shape.rows, param.shape.cols},
-                          reference::ShardOracle::Tags{param.tp_dim, param.gtp_remat}, shape.gtp_remat, shape.tp,
-                          model.pad_for_alignment());
+                          reference::ShardOracle::Tags{param.tp_dim, param.gtp_remat}, shape.gtp_remat,
+                          shape.tp, model.pad_for_alignment());
     next += param.shape.elements().value();
   }
   first_id_.push_back(next);
@@ -103,7 +68,8 @@ ProgramWalk::Place ProgramWalk::place_of(WorldRank r, const Region& region) cons
   const auto& slot = program(r)[region.buffer].slot;
   require(slot.has_value(), text("{} is no array of a parameter", program(r)[region.buffer].name));
   require(region.offset.value() % slot->cols == 0 && region.size.value() % slot->cols == 0, "not whole rows");
-  return {slot->param, {slot->rows.begin + region.offset.value() / slot->cols, region.size.value() / slot->cols}};
+  return {slot->param,
+          {slot->rows.begin + region.offset.value() / slot->cols, region.size.value() / slot->cols}};
 }
 
 void ProgramWalk::fill_weights(WorldRank r) {
@@ -130,7 +96,8 @@ void ProgramWalk::run() {
     ready.insert(ready.end(), members.begin(), members.end());
   }
   for (std::size_t r = 0; r < programs_.size(); ++r)
-    require(next_[r] == static_cast<int>(programs_[r].ops.size()), text("rank {} waits for ever at op {}", r, next_[r]));
+    require(next_[r] == static_cast<int>(programs_[r].ops.size()),
+            text("rank {} waits for ever at op {}", r, next_[r]));
 }
 
 void ProgramWalk::advance(WorldRank r) {
@@ -150,8 +117,10 @@ void ProgramWalk::advance(WorldRank r) {
 void ProgramWalk::run_local(WorldRank r, const Op& op) {
   std::visit(
       [&](const auto& work) {
-        if constexpr (requires { apply(r, work); }) apply(r, work);
-        else throw WalkError("a collective is not local");
+        if constexpr (requires { apply(r, work); })
+          apply(r, work);
+        else
+          throw WalkError("a collective is not local");
       },
       op.work);
 }
@@ -168,7 +137,8 @@ void ProgramWalk::exchange(const std::vector<WorldRank>& members) {
   std::vector<Wire> wires;
   for (const WorldRank r : members) {
     const Op& op = program(r).ops[static_cast<std::size_t>(next_[index(r)])];
-    require(op.work.index() == program(members[0]).ops[static_cast<std::size_t>(next_[index(members[0])])].work.index(),
+    require(op.work.index() ==
+                program(members[0]).ops[static_cast<std::size_t>(next_[index(members[0])])].work.index(),
             text("ranks {} and {} are in different collectives", members[0].value(), r.value()));
     wires.push_back(wire_of(op, members.size()));
     memory(r).begin_lives(next_[index(r)]);
@@ -179,7 +149,8 @@ void ProgramWalk::exchange(const std::vector<WorldRank>& members) {
       if (out.size != in.size)
         throw WalkError(text("rank {} sends {} elements to rank {}, which expects {}", members[from].value(),
                              out.size.value(), members[to].value(), in.size.value()));
-      const RankMemory::View source = memory(members[from]).view(Region{wires[from].send, out.offset, out.size});
+      const RankMemory::View source =
+          memory(members[from]).view(Region{wires[from].send, out.offset, out.size});
       const RankMemory::View target = memory(members[to]).view(Region{wires[to].receive, in.offset, in.size});
       for (std::int64_t i = 0; i < out.size.value(); ++i) target.set(i, source.get(i));
     }
@@ -231,13 +202,15 @@ void ProgramWalk::apply(WorldRank r, const NewtonSchulzOp& op) {
     const RankMemory::View in = memory(r).view(item.in), out = memory(r).view(item.out);
     require(in.size() == size && out.size() == size, "a matrix of another size than its shape");
     const auto next = std::upper_bound(first_id_.begin(), first_id_.end(), in.get(0));
-    require(next != first_id_.begin() && next != first_id_.end(), "the first element is none of any parameter");
+    require(next != first_id_.begin() && next != first_id_.end(),
+            "the first element is none of any parameter");
     const ParamIndex p(static_cast<int>(next - first_id_.begin()) - 1);
     const std::string& name = model_.params()[p].name;
     require(model_.params()[p].shape == op.matrix, text("{} in the shape of another", name));
     for (std::int64_t i = 0; i < size; ++i) {
       const Id expected = first_id_[p.at()] + i;
-      if (in.get(i) != expected) throw WalkError(text("{}: element {} is {}, expected {}", name, i, in.get(i), expected));
+      if (in.get(i) != expected)
+        throw WalkError(text("{}: element {} is {}, expected {}", name, i, in.get(i), expected));
       out.set(i, expected + kDone);
     }
     ++ns_runs_[index(r)][p.at()];
@@ -255,8 +228,8 @@ void ProgramWalk::apply(WorldRank r, const UpdateOp& op) {
       const Id own = weight.get(i);
       const Id expected = own == kZero ? kZero : own + kDone;
       if (update.get(i) != expected)
-        throw WalkError(text("{}: update {} of the shard is {}, expected {}", model_.params()[place.param].name, i,
-                             update.get(i), expected));
+        throw WalkError(text("{}: update {} of the shard is {}, expected {}",
+                             model_.params()[place.param].name, i, update.get(i), expected));
       weight.set(i, expected);
     }
   }
@@ -270,7 +243,8 @@ void ProgramWalk::apply(WorldRank r, const AdamOp& op) {
       require(place_of(r, other) == place, "arrays of one Adam item are of different rows");
     const RankMemory::View weight = memory(r).view(target);
     for (std::int64_t i = 0; i < weight.size(); ++i) {
-      if (weight.get(i) < 0 || weight.get(i) >= kDone) throw WalkError("a pad, or an element that is updated twice");
+      if (weight.get(i) < 0 || weight.get(i) >= kDone)
+        throw WalkError("a pad, or an element that is updated twice");
       weight.set(i, weight.get(i) + kDone);
     }
   }
@@ -288,8 +262,8 @@ void ProgramWalk::check_weights() {
         const Id own = shard_id(rank, slot->param, i / slot->cols, i % slot->cols);
         const Id expected = own != kZero && param.has_gradient() ? own + kDone : own;
         if (weight.get(i) != expected)
-          throw WalkError(text("rank {}: {}: element {} of the shard is {}, expected {}", r, param.name, i, weight.get(i),
-                               expected));
+          throw WalkError(text("rank {}: {}: element {} of the shard is {}, expected {}", r, param.name, i,
+                               weight.get(i), expected));
       }
     }
   }

@@ -4,65 +4,17 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "tests/support/rank_memory.h"
 #include "tests/support/shard_oracle.h"
 #include "tests/support/test_model.h"
 
 namespace muonbench {
 
-/// What a walk found wrong: rank, op and place.
-class WalkError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// What stands for an element: which parameter, row and column it is. NS and updates add kDone.
-using Id = std::int64_t;
-inline constexpr Id kZero = -1;     ///< a pad
-inline constexpr Id kGarbage = -2;  ///< memory that nobody has written since its buffer began to live
-inline constexpr Id kDone = Id{1} << 40;
-
-/// One rank's memory: persistent buffers apart, transient ones where the arenas put them, so that buffers which wrongly share
-/// memory spoil one another.
-class RankMemory {
- public:
-  explicit RankMemory(const StepProgram& program);
-
-  class View {
-   public:
-    View(Id* base, std::int64_t stride, std::int64_t size) : base_(base), stride_(stride), size_(size) {}
-    [[nodiscard]] std::int64_t size() const { return size_; }
-    [[nodiscard]] Id get(std::int64_t i) const { return base_[checked(i) * stride_]; }
-    void set(std::int64_t i, Id id) const {
-      base_[checked(i) * stride_] = id;
-      for (std::int64_t k = 1; k < stride_; ++k) base_[i * stride_ + k] = kGarbage;
-    }
-
-   private:
-    [[nodiscard]] std::int64_t checked(std::int64_t i) const {
-      if (i < 0 || i >= size_) throw WalkError("element " + std::to_string(i) + " of " + std::to_string(size_));
-      return i;
-    }
-    Id* base_;
-    std::int64_t stride_, size_;
-  };
-  [[nodiscard]] View view(BufferId buffer);
-  [[nodiscard]] View view(const Region& region);
-  /// Makes buffers that begin to live at `op` hold garbage.
-  void begin_lives(int op);
-
- private:
-  const StepProgram& program_;
-  std::vector<std::vector<Id>> persistent_;
-  std::map<MemoryUse, std::vector<Id>> arenas_;
-};
-
-/// Carries out one step of all ranks on element ids, rank after rank up to its next collective. Knows from the model alone
-/// which element belongs where, and throws WalkError at the first one that is not there:
+/// Carries out one step of all ranks on element ids, rank after rank up to its next collective. Knows from
+/// the model alone which element belongs where, and throws WalkError at the first one that is not there:
 ///   momentum   puts the ids of the rank's own shard where the program says, zeros for pads;
 ///   NS         must find exactly a full matrix, row by row, and marks it done;
 ///   update     must find exactly the rank's own shard, done, zeros for pads;
@@ -76,7 +28,8 @@ class ProgramWalk {
 
   void run();
 
-  /// After run(): every rank's weights are those of its shard, all updated once if they have gradients, pads untouched.
+  /// After run(): every rank's weights are those of its shard, all updated once if they have gradients, pads
+  /// untouched.
   void check_weights();
   /// How often rank r ran NS on parameter p.
   [[nodiscard]] int ns_runs(WorldRank r, ParamIndex p) const { return ns_runs_.at(index(r)).at(p.at()); }
@@ -112,8 +65,8 @@ class ProgramWalk {
   const TestModel& model_;
   std::vector<StepProgram> programs_;
   std::vector<RankMemory> memories_;
-  std::vector<int> next_;             // op, by rank
-  std::vector<Id> first_id_;          // by parameter; one more at the end
+  std::vector<int> next_;                        // op, by rank
+  std::vector<Id> first_id_;                     // by parameter; one more at the end
   std::vector<reference::ShardOracle> oracles_;  // by parameter
   std::vector<std::vector<int>> ns_runs_;
   std::map<std::pair<GroupKey, WorldRank>, int> waiting_;  // by group and its first member

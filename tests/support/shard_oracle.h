@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <optional>
 
-/// Which rank holds which element of a sharded matrix, written down once more as the oracle of tests. Shares no code with
-/// src.
+/// Which rank holds which element of a sharded matrix, written down once more as the oracle of tests. Shares
+/// no code with src.
 namespace muonbench::reference {
 
 struct Cell {
@@ -15,8 +15,8 @@ struct Cell {
   friend bool operator==(const Cell&, const Cell&) = default;
 };
 
-/// One (rows x cols) matrix over gtp_remat x tp ranks: tp cuts its dim, then gtp_remat cuts rows of what each tp rank has,
-/// after zero rows were added until the count is a multiple of pad_for_alignment * gtp_remat.
+/// One (rows x cols) matrix over gtp_remat x tp ranks: tp cuts its dim, then gtp_remat cuts rows of what each
+/// tp rank has, after zero rows were added until the count is a multiple of pad_for_alignment * gtp_remat.
 class ShardOracle {
  public:
   struct Tags {
@@ -41,7 +41,8 @@ class ShardOracle {
   [[nodiscard]] std::optional<Cell> element(int g, int t, Cell at) const {
     const std::int64_t tp_local_row = cuts_rows_ ? g * shard_.row + at.row : at.row;
     if (tp_local_row >= tp_local_.row) return std::nullopt;
-    return Cell{tp_local_row + (tp_dim_ == 0 ? t * tp_local_.row : 0), at.col + (tp_dim_ == 1 ? t * tp_local_.col : 0)};
+    return Cell{tp_local_row + (tp_dim_ == 0 ? t * tp_local_.row : 0),
+                at.col + (tp_dim_ == 1 ? t * tp_local_.col : 0)};
   }
 
  private:

@@ -67,8 +67,8 @@ HomeRule any_homes(unsigned seed) {
 TestModel::TestModel(std::vector<Parameter> params, GridShape shape, const ModelOptions& options)
     : params_{std::move(params)},
       grid_(shape),
-      inputs_{params_, grid_, {}, place_params(params_, shape), {}, {}, {}, {}, options.ns_batch_size,
-              options.param_dtype},
+      inputs_{params_, grid_, {}, place_params(params_, shape), {},
+              {},      {},    {}, options.ns_batch_size,        options.param_dtype},
       pad_for_alignment_(options.pad_for_alignment) {
   inputs_.groups = muon_groups(params_, MomentumRule{.lr = 0.01F, .momentum = 0.95F});
   inputs_.adam = AdamRule{.lr = 0.01F, .beta1 = 0.9F, .beta2 = 0.95F, .eps = 1e-8F};
@@ -94,14 +94,17 @@ static std::size_t index_of(const ParamSet& params, const std::string& name) {
   return found->at();
 }
 
-const ParamShardSpec& TestModel::spec(const std::string& name) const { return inputs_.specs[index_of(params_, name)]; }
+const ParamShardSpec& TestModel::spec(const std::string& name) const {
+  return inputs_.specs[index_of(params_, name)];
+}
 const std::optional<Home>& TestModel::home(const std::string& name) const {
   return inputs_.homes[index_of(params_, name)];
 }
 
 std::vector<StepProgram> TestModel::programs(std::string_view mode) const {
   std::vector<StepProgram> all;
-  for (int r = 0; r < grid_.world_size(); ++r) all.push_back(build_program(mode_named(mode), inputs_, WorldRank(r)));
+  for (int r = 0; r < grid_.world_size(); ++r)
+    all.push_back(build_program(mode_named(mode), inputs_, WorldRank(r)));
   return all;
 }
 

@@ -18,7 +18,7 @@ namespace muonbench {
 [[nodiscard]] Parameter muon(std::string name, Shape shape, std::optional<int> tp_dim = std::nullopt);
 [[nodiscard]] Parameter adam(std::string name, Shape shape, std::optional<int> tp_dim = std::nullopt);
 [[nodiscard]] Parameter adam_vector(std::string name, std::int64_t size);  ///< 1-D, replicated over both axes
-[[nodiscard]] Parameter untagged(Parameter param);                        ///< not split over gtp_remat
+[[nodiscard]] Parameter untagged(Parameter param);                         ///< not split over gtp_remat
 [[nodiscard]] Parameter without_gradient(Parameter param);
 [[nodiscard]] Parameter expert(Parameter param);
 
@@ -61,13 +61,15 @@ class TestModel {
   std::int64_t pad_for_alignment_;
 };
 
-[[nodiscard]] inline GridShape domain_grid(int gtp_remat, int tp, int dp = 1) { return GridShape{tp, gtp_remat, dp}; }
+[[nodiscard]] inline GridShape domain_grid(int gtp_remat, int tp, int dp = 1) {
+  return GridShape{tp, gtp_remat, dp};
+}
 
 /// (gtp_remat, tp) of every way to factor the world sizes at which tests run: 1, 2, 4, 6 and 8.
 [[nodiscard]] std::vector<DomainShape> all_domains();
 
-/// Every way to shard, tall and wide, pads within a shard and over whole ranks, dims smaller than any group, parameters
-/// without gradient, Adam's 2-D and 1-D. Legal in all_domains() with pad_for_alignment > 0.
+/// Every way to shard, tall and wide, pads within a shard and over whole ranks, dims smaller than any group,
+/// parameters without gradient, Adam's 2-D and 1-D. Legal in all_domains() with pad_for_alignment > 0.
 [[nodiscard]] std::vector<Parameter> mixed_params();
 
 }  // namespace muonbench

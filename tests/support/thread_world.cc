@@ -16,13 +16,15 @@
 namespace muonbench {
 namespace {
 
-/// Where the ranks of a world leave what the others read. Who gives up leaves the barrier, so that nobody waits for it.
+/// Where the ranks of a world leave what the others read. Who gives up leaves the barrier, so that nobody
+/// waits for it.
 struct MeetingPoint {
   explicit MeetingPoint(int size) : barrier(size), texts(static_cast<std::size_t>(size)) {}
   std::barrier<> barrier;
   std::vector<std::string> texts;
   std::mutex mutex;
-  std::map<std::vector<WorldRank>, std::vector<std::shared_ptr<LoopbackHub>>> hubs;  ///< of each group, in order of making
+  std::map<std::vector<WorldRank>, std::vector<std::shared_ptr<LoopbackHub>>>
+      hubs;  ///< of each group, in order of making
 };
 
 class ThreadControlPlane final : public ControlPlane {
@@ -83,8 +85,8 @@ class MakeLoopbackComm {
   std::map<std::vector<WorldRank>, std::size_t> made_;
 };
 
-void run_rank(MeetingPoint& point, const RankGrid& grid, WorldRank rank, const std::function<void(RankContext&)>& body,
-              const WrapComm& wrap) {
+void run_rank(MeetingPoint& point, const RankGrid& grid, WorldRank rank,
+              const std::function<void(RankContext&)>& body, const WrapComm& wrap) {
   const auto device = make_device("cpu", rank.value());
   ThreadControlPlane control(point, rank.value());
   CommSet comms(grid, rank, MakeLoopbackComm(point, rank, wrap));

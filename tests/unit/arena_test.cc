@@ -4,9 +4,8 @@
 #include <set>
 #include <string>
 
-#include <gtest/gtest.h>
-
 #include "tests/support/test_model.h"
+#include <gtest/gtest.h>
 
 namespace muonbench {
 namespace {
@@ -47,7 +46,9 @@ class Touches {
   void write(const std::optional<Region>& r) {
     if (r) write(*r);
   }
-  static Elements span(Shape shape, std::int64_t stride) { return Elements((shape.rows - 1) * stride + shape.cols); }
+  static Elements span(Shape shape, std::int64_t stride) {
+    return Elements((shape.rows - 1) * stride + shape.cols);
+  }
 
   void add(const MomentumOp& op) {
     for (const MomentumItem& item : op.items)
@@ -101,7 +102,9 @@ void for_every_program(Check check) {
   for (const DomainShape domain : all_domains()) {
     for (unsigned seed = 0; seed < 2; ++seed) {
       const TestModel model(mixed_params(), domain_grid(domain.gtp_remat, domain.tp),
-                            {.pad_for_alignment = 1 + 15 * seed, .homes = any_homes(seed), .ns_batch_size = 1 + static_cast<int>(seed)});
+                            {.pad_for_alignment = 1 + 15 * seed,
+                             .homes = any_homes(seed),
+                             .ns_batch_size = 1 + static_cast<int>(seed)});
       for (const Mode& mode : modes()) {
         int rank = 0;
         for (const StepProgram& program : model.programs(mode.name)) {
@@ -121,8 +124,10 @@ TEST(Arena, BuffersThatLiveAtTheSameTimeNeverOverlap) {
       for (const auto& [a, a_at] : arena.offsets) {
         ASSERT_EQ(a_at.value() % 256, 0) << program[a].name;
         for (const auto& [b, b_at] : arena.offsets) {
-          const bool together = program[a].first_op <= program[b].last_op && program[b].first_op <= program[a].last_op;
-          if (a == b || !together || program[a].bytes() == Bytes(0) || program[b].bytes() == Bytes(0)) continue;
+          const bool together =
+              program[a].first_op <= program[b].last_op && program[b].first_op <= program[a].last_op;
+          if (a == b || !together || program[a].bytes() == Bytes(0) || program[b].bytes() == Bytes(0))
+            continue;
           ASSERT_TRUE(a_at + program[a].bytes() <= b_at || b_at + program[b].bytes() <= a_at)
               << program[a].name << " and " << program[b].name;
         }
@@ -137,7 +142,8 @@ TEST(Arena, LivesLastFromTheFirstToTheLastOpThatTouchesABuffer) {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Access access = access_of(program.ops[i]);
       for (const auto* ids : {&access.reads, &access.writes})
-        for (const BufferId id : *ids) touching[static_cast<std::size_t>(id.index)].insert(static_cast<int>(i));
+        for (const BufferId id : *ids)
+          touching[static_cast<std::size_t>(id.index)].insert(static_cast<int>(i));
     }
     for (std::size_t b = 0; b < program.buffers.size(); ++b) {
       if (program.buffers[b].slot || touching[b].empty()) continue;
@@ -175,12 +181,14 @@ TEST(Arena, EveryOpFollowsThoseWhoseBytesItReadsOrWrites) {
       for (const int before : program.ops[i].after) {
         ASSERT_LT(before, static_cast<int>(i));
         complete[i].insert(before);
-        complete[i].insert(complete[static_cast<std::size_t>(before)].begin(), complete[static_cast<std::size_t>(before)].end());
+        complete[i].insert(complete[static_cast<std::size_t>(before)].begin(),
+                           complete[static_cast<std::size_t>(before)].end());
       }
       touched.push_back(touches.of(program.ops[i]));
       for (std::size_t j = 0; j < i; ++j) {
         const bool conflict = std::any_of(touched[i].begin(), touched[i].end(), [&](const Touch& mine) {
-          return std::any_of(touched[j].begin(), touched[j].end(), [&](const Touch& theirs) { return mine.conflicts_with(theirs); });
+          return std::any_of(touched[j].begin(), touched[j].end(),
+                             [&](const Touch& theirs) { return mine.conflicts_with(theirs); });
         });
         ASSERT_TRUE(!conflict || complete[i].contains(static_cast<int>(j)))
             << "op " << i << " (" << name_of(program.ops[i].phase) << ") may overtake op " << j << " ("
@@ -188,6 +196,27 @@ TEST(Arena, EveryOpFollowsThoseWhoseBytesItReadsOrWrites) {
       }
     }
   });
+}
+
+TEST(StepProgram, AWriteFollowsTheReadsAndWritesBeforeIt) {
+  ProgramBuilder builder(NsOptions{});
+  const auto buffer = [&](const char* name) {
+    return builder.add_transient(name, Elements(4), DType::kFp32, MemoryUse::kExchange);
+  };
+  const BufferId a = buffer("a"), b = buffer("b"), c = buffer("c");
+  const auto copy = [](BufferId from, BufferId to) {
+    return CopyOp{{Tile{from, Elements(0), 4, to, Elements(0), 4, Shape{1, 4}}}};
+  };
+  builder.add(Phase::kUpdate, 0, ZeroFillOp{{builder.whole(a)}});
+  builder.add(Phase::kUpdate, 0, copy(a, b));
+  builder.add(Phase::kUpdate, 0, ZeroFillOp{{builder.whole(a)}});
+  builder.add(Phase::kUpdate, 0, copy(b, c));
+  const StepProgram program = builder.finish();
+  EXPECT_EQ(program.ops[0].after, std::vector<int>{});
+  EXPECT_EQ(program.ops[1].after, std::vector<int>{0});
+  EXPECT_EQ(program.ops[2].after, (std::vector<int>{0, 1}));
+  // c takes over a's memory or lies beside it; either way b must have been written.
+  EXPECT_TRUE(std::count(program.ops[3].after.begin(), program.ops[3].after.end(), 1) == 1);
 }
 
 TEST(Arena, MemoryIsUsedAgainWithinAStep) {
@@ -213,7 +242,8 @@ TEST(StepProgram, IsTheSameEachTimeItIsBuilt) {
         EXPECT_EQ(once[r].ops[i].work.index(), again[r].ops[i].work.index());
       }
       ASSERT_EQ(once[r].buffers.size(), again[r].buffers.size());
-      for (std::size_t b = 0; b < once[r].buffers.size(); ++b) EXPECT_EQ(once[r].buffers[b].name, again[r].buffers[b].name);
+      for (std::size_t b = 0; b < once[r].buffers.size(); ++b)
+        EXPECT_EQ(once[r].buffers[b].name, again[r].buffers[b].name);
       for (const MemoryUse use : kTransientUses)
         EXPECT_EQ(once[r].arenas.at(use).offsets, again[r].arenas.at(use).offsets);
     }

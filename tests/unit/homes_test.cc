@@ -22,7 +22,9 @@ HomeCandidate candidate(const std::string& name, Shape shape, std::optional<int>
   return {name, ParamShardSpec::from_param(param, domain, 16)};
 }
 HomeCandidate both(Shape shape, DomainShape domain) { return candidate("both", shape, 0, true, domain); }
-HomeCandidate rows_only(Shape shape, DomainShape domain) { return candidate("rows", shape, {}, true, domain); }
+HomeCandidate rows_only(Shape shape, DomainShape domain) {
+  return candidate("rows", shape, {}, true, domain);
+}
 HomeCandidate whole(Shape shape, DomainShape domain) { return candidate("whole", shape, {}, false, domain); }
 
 std::vector<HomeCandidate> all_both(const std::vector<Shape>& shapes, DomainShape domain) {
@@ -36,7 +38,8 @@ std::optional<Home> column(int g) { return Home{GtpRank(g), std::nullopt}; }
 using Homes = std::vector<std::optional<Home>>;
 
 /// Sum of M * m^2 per rank, descending: every rank that is at home to a weight is charged.
-std::vector<std::int64_t> loads(const std::vector<HomeCandidate>& candidates, const Homes& homes, DomainShape domain) {
+std::vector<std::int64_t> loads(const std::vector<HomeCandidate>& candidates, const Homes& homes,
+                                DomainShape domain) {
   std::vector<std::int64_t> load(static_cast<std::size_t>(domain.size()));
   for (int g = 0; g < domain.gtp_remat; ++g)
     for (int t = 0; t < domain.tp; ++t)
@@ -79,7 +82,8 @@ TEST(Homes, CountsThatRanksDoNotDivideDifferByAtMostOne) {
   const DomainShape eight{8, 1}, thirty_two{32, 1};
   EXPECT_EQ(counts(lpt_homes(all_both(std::vector<Shape>(19, {16, 16}), eight), eight), 8),
             (std::vector<int>{3, 3, 3, 2, 2, 2, 2, 2}));
-  const std::vector<int> hundred = counts(lpt_homes(all_both(std::vector<Shape>(100, {16, 16}), thirty_two), thirty_two), 32);
+  const std::vector<int> hundred =
+      counts(lpt_homes(all_both(std::vector<Shape>(100, {16, 16}), thirty_two), thirty_two), 32);
   EXPECT_EQ(hundred.front(), 4);
   EXPECT_EQ(hundred.back(), 3);
   EXPECT_EQ(std::accumulate(hundred.begin(), hundred.end(), 0), 100);
@@ -93,15 +97,25 @@ TEST(Homes, LptBreaksTiesByListOrderAndLowestBin) {
   EXPECT_EQ(lpt_homes(candidates, domain), lpt_homes(candidates, domain));
 }
 
+TEST(Homes, LptKeepsListOrderAmongManyTies) {
+  const DomainShape domain{3, 2};
+  std::vector<HomeCandidate> candidates(60, both({12, 12}, domain));
+  const Homes homes = lpt_homes(candidates, domain);
+  for (std::size_t i = 0; i < homes.size(); ++i) {
+    const int bin = static_cast<int>(i) % 6;
+    ASSERT_EQ(homes[i], home(bin / 2, bin % 2)) << i;
+  }
+}
+
 TEST(Homes, LptChargesAWeightWithoutTpSplitToItsWholeColumn) {
   const DomainShape domain{2, 2};
   const std::vector<HomeCandidate> candidates = {
-      both({10, 10}, domain),      // 1000 -> bin (0, 0)
-      rows_only({8, 8}, domain),   // 512: fullest bins 1000 and 0 -> column 1
-      both({6, 6}, domain),        // 216: loads 1000, 0 | 512, 512 -> (0, 1)
-      rows_only({5, 5}, domain),   // 125: fullest 1000 and 512 -> column 1
-      rows_only({4, 4}, domain),   // 64: fullest 1000 and 637 -> column 1
-      both({2, 2}, domain),        // 8: loads 1000, 216 | 701, 701 -> (0, 1)
+      both({10, 10}, domain),     // 1000 -> bin (0, 0)
+      rows_only({8, 8}, domain),  // 512: fullest bins 1000 and 0 -> column 1
+      both({6, 6}, domain),       // 216: loads 1000, 0 | 512, 512 -> (0, 1)
+      rows_only({5, 5}, domain),  // 125: fullest 1000 and 512 -> column 1
+      rows_only({4, 4}, domain),  // 64: fullest 1000 and 637 -> column 1
+      both({2, 2}, domain),       // 8: loads 1000, 216 | 701, 701 -> (0, 1)
   };
   const Homes homes = lpt_homes(candidates, domain);
   EXPECT_EQ(homes, (Homes{home(0, 0), column(1), home(0, 1), column(1), column(1), home(0, 1)}));
@@ -122,8 +136,8 @@ TEST(Homes, AWeightThatOnlyGtpRematSplitsHasOneHomeWhereThereAreNoTpPeers) {
 
 TEST(Homes, ReplicatedWeightsHaveNoneAndWeighNothing) {
   const DomainShape domain{2, 2};
-  const std::vector<HomeCandidate> candidates = {whole({100, 100}, domain), both({8, 8}, domain), whole({9, 9}, domain),
-                                                 both({8, 8}, domain)};
+  const std::vector<HomeCandidate> candidates = {whole({100, 100}, domain), both({8, 8}, domain),
+                                                 whole({9, 9}, domain), both({8, 8}, domain)};
   EXPECT_EQ(lpt_homes(candidates, domain), (Homes{std::nullopt, home(0, 0), std::nullopt, home(0, 1)}));
 }
 
@@ -142,7 +156,8 @@ TEST(Homes, ExplicitHomesStandAndAbsentNamesGoRoundRobin) {
       candidate("a", {12, 12}, 0, true, domain), candidate("b", {12, 12}, 1, true, domain),
       candidate("c", {12, 12}, {}, true, domain), candidate("r", {12, 12}, {}, false, domain),
       candidate("e", {12, 12}, 0, true, domain)};
-  const ExplicitHomes chosen = explicit_homes(candidates, domain, {{"b", {2, 1}}, {"c", {0, 1}}, {"r", {1, 1}}});
+  const ExplicitHomes chosen =
+      explicit_homes(candidates, domain, {{"b", {2, 1}}, {"c", {0, 1}}, {"r", {1, 1}}});
   // A column has no t, a replicated weight no home, whatever was asked for.
   EXPECT_EQ(chosen.homes, (Homes{home(0, 0), home(2, 1), column(0), std::nullopt, home(1, 0)}));
   EXPECT_EQ(chosen.absent, (std::vector<std::string>{"a", "e"}));
@@ -157,14 +172,17 @@ TEST(Homes, ExplicitHomesWithoutEntriesAreRoundRobin) {
 
 TEST(Homes, RefusesAHomeOutsideTheDomain) {
   const DomainShape domain{3, 2};
-  for (const auto& [g, t] : {std::pair{3, 0}, std::pair{0, 2}, std::pair{-1, 0}, std::pair{0, -1}, std::pair{1, 3}}) {
+  for (const auto& [g, t] :
+       {std::pair{3, 0}, std::pair{0, 2}, std::pair{-1, 0}, std::pair{0, -1}, std::pair{1, 3}}) {
     try {
-      static_cast<void>(explicit_homes({candidate("ffn", {12, 12}, 0, true, domain)}, domain, {{"ffn", {g, t}}}));
+      static_cast<void>(
+          explicit_homes({candidate("ffn", {12, 12}, 0, true, domain)}, domain, {{"ffn", {g, t}}}));
       ADD_FAILURE() << g << ", " << t;
     } catch (const ConfigError& error) {
       const std::string message = error.what();
       const std::string got = "[" + std::to_string(g) + ", " + std::to_string(t) + "]";
-      for (const std::string& part : {std::string("muon.homes.ffn"), std::string("0..2"), std::string("0..1"), got})
+      for (const std::string& part :
+           {std::string("muon.homes.ffn"), std::string("0..2"), std::string("0..1"), got})
         EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
     }
   }

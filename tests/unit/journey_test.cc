@@ -1,15 +1,15 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// One weight's way through a step, number by number: (1000, 512), column-parallel, on GTP_remat 4 x TP 2, at home on
-// (g = 2, t = 1), as src/README.md tells it.
+// One weight's way through a step, number by number: (1000, 512), column-parallel, on GTP_remat 4 x TP 2, at
+// home on (g = 2, t = 1), as src/README.md tells it.
 #include <cmath>
 #include <map>
 
+#include "tests/support/test_model.h"
 #include <gtest/gtest.h>
 
 #include "src/ns/schedule.h"
-#include "tests/support/test_model.h"
 
 namespace muonbench {
 namespace {
@@ -29,7 +29,8 @@ class Journey : public testing::Test {
 
 /// Bytes that each rank sends to each other one, by phase.
 std::map<std::pair<std::size_t, std::size_t>, std::int64_t> wire(const TestModel& model,
-                                                                 const std::vector<StepProgram>& programs, Phase phase) {
+                                                                 const std::vector<StepProgram>& programs,
+                                                                 Phase phase) {
   std::map<std::pair<std::size_t, std::size_t>, std::int64_t> bytes;
   for (std::size_t r = 0; r < programs.size(); ++r) {
     for (const Op& op : programs[r].ops) {
@@ -38,7 +39,8 @@ std::map<std::pair<std::size_t, std::size_t>, std::int64_t> wire(const TestModel
       const auto members = model.grid().members(exchange->group, WorldRank(static_cast<int>(r)));
       for (std::size_t peer = 0; peer < members.size(); ++peer) {
         const auto to = static_cast<std::size_t>(members[peer].value());
-        if (to != r && exchange->sends[peer].size > Elements(0)) bytes[{r, to}] += 4 * exchange->sends[peer].size.value();
+        if (to != r && exchange->sends[peer].size > Elements(0))
+          bytes[{r, to}] += 4 * exchange->sends[peer].size.value();
       }
     }
   }
@@ -73,9 +75,12 @@ TEST_F(Journey, CostFlopsAndScaleComeFromTheTrueFullShape) {
 }
 
 TEST_F(Journey, StageOneBringsAShardFromEachGToGTwoOfItsOwnColumn) {
-  EXPECT_EQ(wire(model, programs, Phase::kStage1Forward),
-            (Wires{{{0, 4}, kShardBytes}, {{2, 4}, kShardBytes}, {{6, 4}, kShardBytes},
-                   {{1, 5}, kShardBytes}, {{3, 5}, kShardBytes}, {{7, 5}, kShardBytes}}));
+  EXPECT_EQ(wire(model, programs, Phase::kStage1Forward), (Wires{{{0, 4}, kShardBytes},
+                                                                 {{2, 4}, kShardBytes},
+                                                                 {{6, 4}, kShardBytes},
+                                                                 {{1, 5}, kShardBytes},
+                                                                 {{3, 5}, kShardBytes},
+                                                                 {{7, 5}, kShardBytes}}));
 }
 
 TEST_F(Journey, StageTwoBringsOneTpLocalMatrixHome) {
@@ -95,7 +100,8 @@ TEST_F(Journey, NsRunsOnceAtHomeOnTheFullMatrix) {
   for (std::size_t r = 0; r < programs.size(); ++r) {
     std::vector<Shape> matrices;
     for (const Op& op : programs[r].ops)
-      if (const auto* ns = std::get_if<NewtonSchulzOp>(&op.work)) matrices.insert(matrices.end(), ns->items.size(), ns->matrix);
+      if (const auto* ns = std::get_if<NewtonSchulzOp>(&op.work))
+        matrices.insert(matrices.end(), ns->items.size(), ns->matrix);
     EXPECT_EQ(matrices, r == kHome ? std::vector<Shape>({{1000, 512}}) : std::vector<Shape>()) << r;
   }
 }
@@ -137,8 +143,10 @@ TEST_F(Journey, OtherKindsOfWeightsTravelByOtherStages) {
   };
   using Used = std::map<Phase, std::int64_t>;
   EXPECT_EQ(phases(untagged(muon("router", shape)), domain_grid(4, 2)), Used{});
-  EXPECT_EQ(phases(muon("rows", shape), domain_grid(4, 2)), (Used{{Phase::kStage1Forward, 8}, {Phase::kStage1Reverse, 8}}));
-  EXPECT_EQ(phases(muon("w", shape, 0), domain_grid(1, 8)), (Used{{Phase::kStage2Forward, 8}, {Phase::kStage2Reverse, 8}}));
+  EXPECT_EQ(phases(muon("rows", shape), domain_grid(4, 2)),
+            (Used{{Phase::kStage1Forward, 8}, {Phase::kStage1Reverse, 8}}));
+  EXPECT_EQ(phases(muon("w", shape, 0), domain_grid(1, 8)),
+            (Used{{Phase::kStage2Forward, 8}, {Phase::kStage2Reverse, 8}}));
 }
 
 }  // namespace

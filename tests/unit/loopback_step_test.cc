@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "tests/support/mode_outcome.h"
+#include "tests/support/test_model.h"
+#include "tests/support/thread_world.h"
 #include <gtest/gtest.h>
 
 #include "src/base/error.h"
 #include "src/bench/rank_state.h"
 #include "src/exec/executor.h"
-#include "tests/support/mode_outcome.h"
-#include "tests/support/test_model.h"
-#include "tests/support/thread_world.h"
 
 namespace muonbench {
 namespace {
@@ -159,7 +159,8 @@ TEST(LoopbackStep, PadsOfWeightsAndMomentumStayZero) {
         context.device.download(bytes.data(), bound.executor.data(BufferId{b}), buffer.bytes());
         const auto pads = static_cast<std::ptrdiff_t>(
             bytes_of(Elements(buffer.slot->pad_rows * buffer.slot->cols), buffer.dtype).value());
-        EXPECT_TRUE(std::all_of(bytes.end() - pads, bytes.end(), [](unsigned char byte) { return byte == 0; }))
+        EXPECT_TRUE(
+            std::all_of(bytes.end() - pads, bytes.end(), [](unsigned char byte) { return byte == 0; }))
             << buffer.name << " on rank " << context.rank.value();
       }
     }
@@ -177,8 +178,12 @@ class MiscountingComm final : public Comm {
     if (counters.collectives > 0) counters.sent += Bytes(1);
     return counters;
   }
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllToAll work) override { return comm_->prepare(std::move(work)); }
-  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override { return comm_->prepare(std::move(work)); }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllToAll work) override {
+    return comm_->prepare(std::move(work));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
+    return comm_->prepare(std::move(work));
+  }
 
  private:
   std::unique_ptr<Comm> comm_;
@@ -190,7 +195,8 @@ TEST(LoopbackStep, ARunWhoseTrafficIsNotTheProgramsFails) {
       run->grid,
       [&](RankContext& context) { static_cast<void>(run_on_all_ranks("layer_sharded", *run, context)); },
       [](std::unique_ptr<Comm> comm) { return std::make_unique<MiscountingComm>(std::move(comm)); });
-  for (const std::string& error : errors) EXPECT_NE(error.find("B sent in 5 steps"), std::string::npos) << error;
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("B sent in 5 steps"), std::string::npos) << error;
 }
 
 TEST(LoopbackStep, AProgramThatSendsOtherSizesThanItsPeersExpectIsStoppedNotHung) {

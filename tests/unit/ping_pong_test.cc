@@ -39,12 +39,18 @@ TEST(PingPong, OrdersBySizeWhateverTheListsOrderAndKeepsTiesInIt) {
   EXPECT_EQ(visits(sizes, 3), (std::vector{2, 1, 1, 0, 2}));
 }
 
+TEST(PingPong, ManyEqualSizesGoInListOrder) {
+  const std::vector<int> rank = visits(std::vector<Elements>(40, Elements(7)), 4);
+  const std::vector<int> period = {0, 1, 2, 3, 3, 2, 1, 0};
+  for (std::size_t i = 0; i < rank.size(); ++i) ASSERT_EQ(rank[i], period[i % 8]) << i;
+}
+
 TEST(PingPong, WhereTheTwoLargestLandDependsOnTheCountAlone) {
   struct Row {
     int count, second_largest, largest;
   };
-  for (const Row& row : {Row{8, 1, 0}, Row{9, 0, 0}, Row{10, 0, 1}, Row{11, 1, 2}, Row{12, 2, 3}, Row{13, 3, 3},
-                         Row{14, 3, 2}, Row{15, 2, 1}, Row{16, 1, 0}}) {
+  for (const Row& row : {Row{8, 1, 0}, Row{9, 0, 0}, Row{10, 0, 1}, Row{11, 1, 2}, Row{12, 2, 3},
+                         Row{13, 3, 3}, Row{14, 3, 2}, Row{15, 2, 1}, Row{16, 1, 0}}) {
     const std::vector<int> rank = visits(ascending(row.count), 4);
     EXPECT_EQ(rank.at(static_cast<std::size_t>(row.count) - 2), row.second_largest) << row.count;
     EXPECT_EQ(rank.back(), row.largest) << row.count;
@@ -56,15 +62,18 @@ TEST(PingPong, TheTwoLargestMeetOnOneRankExactlyWhereTheSequenceTurns) {
     for (int count = 2; count <= 6 * ranks; ++count) {
       const std::vector<int> rank = visits(ascending(count), ranks);
       const bool meet = rank.back() == rank.at(static_cast<std::size_t>(count) - 2);
-      EXPECT_EQ(meet, count % (2 * ranks) == 1 || count % (2 * ranks) == ranks + 1) << ranks << " ranks, " << count;
+      EXPECT_EQ(meet, count % (2 * ranks) == 1 || count % (2 * ranks) == ranks + 1)
+          << ranks << " ranks, " << count;
     }
   }
 }
 
-TEST(PingPong, RefusesAGroupWithoutRanks) { EXPECT_THROW(static_cast<void>(ping_pong(ascending(2), 0)), RuntimeFailure); }
+TEST(PingPong, RefusesAGroupWithoutRanks) {
+  EXPECT_THROW(static_cast<void>(ping_pong(ascending(2), 0)), RuntimeFailure);
+}
 
-// Issue #2163's model: Muon matrices of 7168 x 2048 (8 B per element of state), an embedding and an output matrix of
-// 130000 x 7168 (12 B) on four ranks.
+// Issue #2163's model: Muon matrices of 7168 x 2048 (8 B per element of state), an embedding and an output
+// matrix of 130000 x 7168 (12 B) on four ranks.
 constexpr std::int64_t kMatrix = 7168LL * 2048, kGiant = 130000LL * 7168;
 
 std::vector<std::int64_t> state_bytes_by_rank(int matrices) {

@@ -4,9 +4,8 @@
 #include <set>
 #include <string>
 
-#include <gtest/gtest.h>
-
 #include "tests/support/test_model.h"
+#include <gtest/gtest.h>
 
 namespace muonbench {
 namespace {
@@ -27,7 +26,8 @@ std::int64_t total_sent(const std::vector<StepCounts>& counts) {
   return sent.value();
 }
 
-// ---- Traffic, in units of one weight's fp32 bytes over the whole network. 96 x 96 divides everywhere: no pads.
+// ---- Traffic, in units of one weight's fp32 bytes over the whole network. 96 x 96 divides everywhere: no
+// pads.
 
 constexpr std::int64_t kSide = 96, kUnit = kSide * kSide * 4;
 
@@ -41,7 +41,8 @@ TEST(Traffic, MatchesThePublishedTableForWeightsThatBothAxesSplit) {
     DomainShape domain;
     double duplicated, two_stage;
   };
-  for (const Row& row : {Row{{8, 1}, 7, 1.75}, Row{{4, 2}, 7, 2.5}, Row{{8, 2}, 15, 2.75}, Row{{2, 2}, 3, 2}}) {
+  for (const Row& row :
+       {Row{{8, 1}, 7, 1.75}, Row{{4, 2}, 7, 2.5}, Row{{8, 2}, 15, 2.75}, Row{{2, 2}, 3, 2}}) {
     for (const int tp_dim : {0, 1}) {
       const Parameter param = muon("w", {kSide, kSide}, tp_dim);
       EXPECT_EQ(static_cast<double>(bytes_of_one(param, row.domain, "duplicated")), row.duplicated * kUnit);
@@ -92,7 +93,8 @@ TEST(Collectives, AreTwoPerStageAndTpDimWhateverTheNumberOfWeights) {
         for (int i = 0; i < model.params().size(); ++i) {
           const auto& home = model.inputs().homes[static_cast<std::size_t>(i)];
           const Parameter& param = model.params()[ParamIndex(i)];
-          if (home && home->g.value() == r / domain.tp && param.tp_dim && domain.tp > 1) dims.insert(*param.tp_dim);
+          if (home && home->g.value() == r / domain.tp && param.tp_dim && domain.tp > 1)
+            dims.insert(*param.tp_dim);
         }
         const auto expected = (domain.gtp_remat > 1 ? 2 : 0) + 2 * std::ssize(dims);
         EXPECT_EQ(counts.at(static_cast<std::size_t>(r)).collectives, expected)
@@ -112,13 +114,15 @@ TEST(Collectives, AreOneGatherPerWeightAndAxisInDuplicated) {
   of_every_rank({2, 2}, 2 + 2 + 1 + 0);
   of_every_rank({4, 1}, 1 + 1 + 1 + 0);
   of_every_rank({1, 1}, 0);
-  const TestModel tp_only({muon("a", {48, 48}, 0), muon("b", {48, 48}, 1), muon("c", {48, 48})}, domain_grid(1, 4));
+  const TestModel tp_only({muon("a", {48, 48}, 0), muon("b", {48, 48}, 1), muon("c", {48, 48})},
+                          domain_grid(1, 4));
   for (const StepCounts& counts : tp_only.counts("duplicated")) EXPECT_EQ(counts.collectives, 2);
 }
 
 TEST(Collectives, OfADenseAndAnExpertGroupAddUp) {
   // Dense 8 x 2 with both tp dims: 6. Experts over expert_gtp_remat 2 without expert tp: 2.
-  const GridShape shape{.tp = 2, .gtp_remat = 8, .dp = 1, .pp = 1, .ep = 8, .expert_tp = 1, .expert_gtp_remat = 2};
+  const GridShape shape{
+      .tp = 2, .gtp_remat = 8, .dp = 1, .pp = 1, .ep = 8, .expert_tp = 1, .expert_gtp_remat = 2};
   std::vector<Parameter> params;
   for (int i = 0; i < 16; ++i) {
     params.push_back(muon("rows." + std::to_string(i), {256, 64}, 0));
@@ -127,14 +131,31 @@ TEST(Collectives, OfADenseAndAnExpertGroupAddUp) {
     params.back().expert_set = "expert";
   }
   const TestModel model(params, shape);
-  for (const StepCounts& counts : model.counts("layer_sharded")) EXPECT_EQ(counts.collectives, 8);
+  const auto counts = model.counts("layer_sharded");
+  for (const StepCounts& one : counts) EXPECT_EQ(one.collectives, 8);
+  // Each weight is orthogonalised once: the ranks of another ep index do not hold an expert at all.
+  EXPECT_EQ(total(counts, &StepCounts::ns_calls), 16 + 16 + 16);
+}
+
+TEST(Collectives, OfParamGatherAreOnePerGroupOfRanksThatHoldRows) {
+  // 37 rows over G = 4, sixteen each: ranks 0 to 2 hold 16, 16 and 5, which two TP peers share; ranks of g =
+  // 3 hold none.
+  const TestModel model({adam("a", {37, 5}), adam("b", {40, 3})}, domain_grid(4, 2));
+  const auto counts = model.counts("adam_dim0");
+  for (std::size_t r = 0; r < counts.size(); ++r) EXPECT_EQ(counts[r].collectives, r / 2 < 3 ? 1 : 0) << r;
+  // Each sends its half to the other in the weights' bf16: rows 8 + 8, 8 + 8 and 3 + 4 of rank t = 0, 2 + 4
+  // of t = 1.
+  EXPECT_EQ(counts[0].sent, Bytes(2 * (8 * 5 + 8 * 3)));
+  EXPECT_EQ(counts[4].sent, Bytes(2 * (3 * 5 + 4 * 3)));
+  EXPECT_EQ(counts[5].sent, Bytes(2 * (2 * 5 + 4 * 3)));
 }
 
 // ---- Transient bytes of one stage over a group of size S: 4 L and 4 S H forward, 4 S H and 4 L reverse.
 
 TEST(TransientBytes, OfEachStageAreTheSumsOfLocalShards) {
-  const TestModel model({muon("a", {40, 8}, 0), muon("b", {10, 12}, 1), muon("c", {21, 4}), muon("d", {8, 6}, 0)},
-                        domain_grid(4, 2), {.pad_for_alignment = 1});
+  const TestModel model(
+      {muon("a", {40, 8}, 0), muon("b", {10, 12}, 1), muon("c", {21, 4}), muon("d", {8, 6}, 0)},
+      domain_grid(4, 2), {.pad_for_alignment = 1});
   // TP-local rows 20, 10, 21, 4 over G = 4, padded to 20, 12, 24, 4; columns 8, 6, 4, 6.
   const std::vector<std::int64_t> shard = {5 * 8, 3 * 6, 6 * 4, 1 * 6};
   const std::vector<std::int64_t> tp_local = {20 * 8, 10 * 6, 0, 4 * 6};  // c does not go on over tp
@@ -161,7 +182,8 @@ TEST(TransientBytes, OfEachStageAreTheSumsOfLocalShards) {
     std::vector<std::pair<std::int64_t, std::int64_t>> got;
     for (const Op& op : programs[r].ops)
       if (const auto* exchange = std::get_if<AllToAllOp>(&op.work))
-        got.emplace_back(programs[r][exchange->send].bytes().value(), programs[r][exchange->receive].bytes().value());
+        got.emplace_back(programs[r][exchange->send].bytes().value(),
+                         programs[r][exchange->receive].bytes().value());
     EXPECT_EQ(got, expected) << "rank " << r;
   }
 }
@@ -185,7 +207,8 @@ TEST(NsCalls, CountTheRanksThatOrthogonaliseEachSharding) {
       EXPECT_EQ(total(model.counts("layer_sharded"), &StepCounts::ns_calls), row.layer_sharded);
       EXPECT_EQ(total(model.counts("duplicated"), &StepCounts::ns_calls), ranks);
       // 5 (4 m^2 M + 2 m^3), m = 24, M = 48.
-      EXPECT_EQ(total(model.counts("duplicated"), &StepCounts::ns_flops), ranks * 5 * (4 * 24 * 24 * 48 + 2 * 24 * 24 * 24));
+      EXPECT_EQ(total(model.counts("duplicated"), &StepCounts::ns_flops),
+                ranks * 5 * (4 * 24 * 24 * 48 + 2 * 24 * 24 * 24));
       EXPECT_EQ(total(model.counts("layer_sharded"), &StepCounts::ns_cost), row.layer_sharded * 48 * 24 * 24);
       EXPECT_EQ(total(model.counts("adam_dim0"), &StepCounts::ns_calls), 0);
     }
@@ -193,14 +216,16 @@ TEST(NsCalls, CountTheRanksThatOrthogonaliseEachSharding) {
 }
 
 TEST(NsCalls, TpPeersOfAColumnBatchTpCompleteMatricesAlike) {
-  // (12, 8) of both kinds: mixed batches would differ by peer, as TP-sharded ones are at home on one peer each.
+  // (12, 8) of both kinds: mixed batches would differ by peer, as TP-sharded ones are at home on one peer
+  // each.
   std::vector<Parameter> params;
   for (int i = 0; i < 5; ++i) {
     params.push_back(muon("rows." + std::to_string(i), {12, 8}));
     params.push_back(muon("both." + std::to_string(i), {12, 8}, 0));
   }
   for (unsigned seed = 0; seed < 8; ++seed) {
-    const TestModel model(params, domain_grid(2, 2), {.pad_for_alignment = 1, .homes = any_homes(seed), .ns_batch_size = 2});
+    const TestModel model(params, domain_grid(2, 2),
+                          {.pad_for_alignment = 1, .homes = any_homes(seed), .ns_batch_size = 2});
     const auto programs = model.programs("layer_sharded");
     for (const std::size_t g : {0U, 1U}) {
       std::int64_t complete = 0;
@@ -225,8 +250,8 @@ TEST(NsCalls, TpPeersOfAColumnBatchTpCompleteMatricesAlike) {
 
 TEST(WithoutGradient, NoOpTouchesTheParamAndNoMomentIsKept) {
   for (const char* mode : {"layer_sharded", "duplicated", "adam_dim0", "adam_replicated"}) {
-    const TestModel model({muon("a", {48, 24}, 0), without_gradient(muon("w3", {48, 24}, 0)), adam("e", {48, 4}),
-                           without_gradient(adam("e3", {48, 4}))},
+    const TestModel model({muon("a", {48, 24}, 0), without_gradient(muon("w3", {48, 24}, 0)),
+                           adam("e", {48, 4}), without_gradient(adam("e3", {48, 4}))},
                           domain_grid(2, 2));
     for (const StepProgram& program : model.programs(mode)) {
       std::set<int> touched;
@@ -264,7 +289,8 @@ TEST(WithoutGradient, OtherParamsTravelAsIfItWereNotThere) {
 
 TEST(WithoutGradient, AGroupWithoutAnyMakesNoCollectiveAndRunsNothing) {
   for (const char* mode : {"layer_sharded", "duplicated", "adam_dim0", "adam_replicated"}) {
-    const TestModel model({without_gradient(muon("a", {48, 24}, 0)), without_gradient(adam("e", {48, 4}))}, domain_grid(2, 2));
+    const TestModel model({without_gradient(muon("a", {48, 24}, 0)), without_gradient(adam("e", {48, 4}))},
+                          domain_grid(2, 2));
     for (const StepProgram& program : model.programs(mode)) EXPECT_TRUE(program.ops.empty()) << mode;
   }
 }

@@ -20,7 +20,8 @@ std::string describe(std::string_view mode, DomainShape domain, std::int64_t pad
          ", pad_for_alignment " + std::to_string(pad);
 }
 
-/// Walks one step and checks where NS ran: once for each rank at home, everywhere for replicated weights and in duplicated.
+/// Walks one step and checks where NS ran: once for each rank at home, everywhere for replicated weights and
+/// in duplicated.
 void walk(const TestModel& model, std::string_view mode) {
   ProgramWalk walk(model, model.programs(mode));
   ASSERT_NO_THROW(walk.run());
@@ -31,8 +32,10 @@ void walk(const TestModel& model, std::string_view mode) {
       const Parameter& param = model.params()[ParamIndex(i)];
       const auto& home = model.inputs().homes[static_cast<std::size_t>(i)];
       const bool everywhere = mode == "duplicated" || !home;
-      const bool here = everywhere || home->is_at(model.grid().coordinates(Family::kDense, WorldRank(r)).place);
-      const bool wanted = muon_mode && param.optimizer == OptimizerKind::kMuon && param.has_gradient() && here;
+      const bool here =
+          everywhere || home->is_at(model.grid().coordinates(Family::kDense, WorldRank(r)).place);
+      const bool wanted =
+          muon_mode && param.optimizer == OptimizerKind::kMuon && param.has_gradient() && here;
       ASSERT_EQ(walk.ns_runs(WorldRank(r), ParamIndex(i)), wanted ? 1 : 0) << param.name << " on rank " << r;
     }
   }
@@ -41,7 +44,8 @@ void walk(const TestModel& model, std::string_view mode) {
 TEST(StepProgram, EveryShardElementReachesItsHomeExactlyOnce) {
   for (const DomainShape domain : all_domains()) {
     for (const std::int64_t pad : {1, 3, 16}) {
-      const TestModel model(mixed_params(), domain_grid(domain.gtp_remat, domain.tp), {.pad_for_alignment = pad});
+      const TestModel model(mixed_params(), domain_grid(domain.gtp_remat, domain.tp),
+                            {.pad_for_alignment = pad});
       for (const char* mode : kAllModes) {
         SCOPED_TRACE(describe(mode, domain, pad));
         ASSERT_NO_FATAL_FAILURE(walk(model, mode));
@@ -52,8 +56,9 @@ TEST(StepProgram, EveryShardElementReachesItsHomeExactlyOnce) {
 
 TEST(StepProgram, ElementsReachTheirHomesWithoutAlignmentToo) {
   for (const DomainShape domain : all_domains()) {
-    const TestModel model({muon("a", {48, 10}, 0), muon("b", {24, 48}, 1), muon("c", {96, 6}), adam("e", {48, 5}, 0)},
-                          domain_grid(domain.gtp_remat, domain.tp), {.pad_for_alignment = 0});
+    const TestModel model(
+        {muon("a", {48, 10}, 0), muon("b", {24, 48}, 1), muon("c", {96, 6}), adam("e", {48, 5}, 0)},
+        domain_grid(domain.gtp_remat, domain.tp), {.pad_for_alignment = 0});
     for (const char* mode : kAllModes) {
       SCOPED_TRACE(describe(mode, domain, 0));
       ASSERT_NO_FATAL_FAILURE(walk(model, mode));
@@ -78,8 +83,8 @@ TEST(StepProgram, EverythingAtHomeOnOneRankLeavesTheOthersWithoutMatrices) {
     std::vector<std::optional<Home>> homes;
     for (const HomeCandidate& candidate : candidates) {
       const bool column = candidate.spec.sharding() == ParamSharding::kGtpRemat && domain.tp > 1;
-      homes.emplace_back(Home{GtpRank(domain.gtp_remat - 1),
-                              column ? std::nullopt : std::optional(TpRank(domain.tp - 1))});
+      homes.emplace_back(
+          Home{GtpRank(domain.gtp_remat - 1), column ? std::nullopt : std::optional(TpRank(domain.tp - 1))});
       if (candidate.spec.sharding() == ParamSharding::kReplicated) homes.back().reset();
     }
     return homes;
@@ -93,7 +98,8 @@ TEST(StepProgram, EverythingAtHomeOnOneRankLeavesTheOthersWithoutMatrices) {
 
 TEST(StepProgram, WeightsInFp32TravelAsWell) {
   for (const DomainShape domain : all_domains()) {
-    const TestModel model(mixed_params(), domain_grid(domain.gtp_remat, domain.tp), {.param_dtype = DType::kFp32});
+    const TestModel model(mixed_params(), domain_grid(domain.gtp_remat, domain.tp),
+                          {.param_dtype = DType::kFp32});
     for (const char* mode : kAllModes) {
       SCOPED_TRACE(describe(mode, domain, 16));
       ASSERT_NO_FATAL_FAILURE(walk(model, mode));
@@ -102,8 +108,10 @@ TEST(StepProgram, WeightsInFp32TravelAsWell) {
 }
 
 TEST(StepProgram, AdamRowsAreDealtOutOverDataParallelReplicasToo) {
-  for (const DomainShape domain : {DomainShape{1, 1}, DomainShape{2, 1}, DomainShape{1, 2}, DomainShape{2, 2}}) {
-    const TestModel model(mixed_params(), domain_grid(domain.gtp_remat, domain.tp, 2), {.pad_for_alignment = 1});
+  for (const DomainShape domain :
+       {DomainShape{1, 1}, DomainShape{2, 1}, DomainShape{1, 2}, DomainShape{2, 2}}) {
+    const TestModel model(mixed_params(), domain_grid(domain.gtp_remat, domain.tp, 2),
+                          {.pad_for_alignment = 1});
     for (const char* mode : kAllModes) {
       SCOPED_TRACE(describe(mode, domain, 1));
       ASSERT_NO_FATAL_FAILURE(walk(model, mode));
@@ -113,9 +121,10 @@ TEST(StepProgram, AdamRowsAreDealtOutOverDataParallelReplicasToo) {
 
 TEST(StepProgram, ElementsReachTheirHomesOnAThousandRanks) {
   for (const DomainShape domain : {DomainShape{128, 8}, DomainShape{64, 16}}) {
-    const TestModel model({muon("a", {320, 4}, 0), muon("b", {100, 16}, 1), muon("c", {130, 3}), untagged(muon("r", {3, 5})),
-                           muon("d", {64, 9}, 0), adam("e", {512, 2}, 0), adam_vector("n", 700)},
-                          domain_grid(domain.gtp_remat, domain.tp), {.pad_for_alignment = 1});
+    const TestModel model(
+        {muon("a", {320, 4}, 0), muon("b", {100, 16}, 1), muon("c", {130, 3}), untagged(muon("r", {3, 5})),
+         muon("d", {64, 9}, 0), adam("e", {512, 2}, 0), adam_vector("n", 700)},
+        domain_grid(domain.gtp_remat, domain.tp), {.pad_for_alignment = 1});
     ASSERT_EQ(model.grid().world_size(), 1024);
     SCOPED_TRACE(describe("layer_sharded", domain, 1));
     ASSERT_NO_FATAL_FAILURE(walk(model, "layer_sharded"));
@@ -191,8 +200,8 @@ TEST(StepProgram, WhatRankISendsToJIsWhatJExpectsFromI) {
 // ---- The walk itself must be able to fail.
 
 TestModel small_model() {
-  return TestModel({muon("a", {20, 6}, 0), muon("b", {7, 8}, 1), muon("c", {9, 5}), adam("e", {10, 4})}, domain_grid(2, 2),
-                   {.pad_for_alignment = 1});
+  return TestModel({muon("a", {20, 6}, 0), muon("b", {7, 8}, 1), muon("c", {9, 5}), adam("e", {10, 4})},
+                   domain_grid(2, 2), {.pad_for_alignment = 1});
 }
 
 /// Applies `change` to the first op of a kind on rank r that it accepts; none if it accepts none.

@@ -73,7 +73,8 @@ TEST(RankGrid, ExpertRanksCountTpFastestThenEpThenGtpRematThenDpThenPp) {
 TEST(RankGrid, PipelineStagesOfBothGridsAreTheSameRanks) {
   const RankGrid grid(both_grids());
   for (int r = 0; r < grid.world_size(); ++r)
-    EXPECT_EQ(grid.coordinates(Family::kDense, WorldRank(r)).pp, grid.coordinates(Family::kExpert, WorldRank(r)).pp);
+    EXPECT_EQ(grid.coordinates(Family::kDense, WorldRank(r)).pp,
+              grid.coordinates(Family::kExpert, WorldRank(r)).pp);
 }
 
 TEST(RankGrid, GroupsOfEveryAxisSetPartitionTheWorldInAscendingOrder) {
@@ -132,7 +133,8 @@ TEST(RankGrid, TpPeersAreAdjacentAndGtpRematPeersTpApart) {
 TEST(RankGrid, GtpRematPeersOfAnExpertAreExpertTpTimesEpApart) {
   const RankGrid grid(GridShape{.tp = 2, .gtp_remat = 8, .ep = 4, .expert_tp = 2, .expert_gtp_remat = 2});
   EXPECT_EQ(grid.members({Family::kExpert, {AxisSet::kGtpRemat}}, WorldRank(3)), ranks({3, 11}));
-  EXPECT_EQ(grid.members({Family::kExpert, {AxisSet::kTp, AxisSet::kGtpRemat}}, WorldRank(3)), ranks({2, 3, 10, 11}));
+  EXPECT_EQ(grid.members({Family::kExpert, {AxisSet::kTp, AxisSet::kGtpRemat}}, WorldRank(3)),
+            ranks({2, 3, 10, 11}));
 }
 
 TEST(RankGrid, CanonicalKeysDropAxesOfOneRankAndNothingElse) {
@@ -141,7 +143,8 @@ TEST(RankGrid, CanonicalKeysDropAxesOfOneRankAndNothingElse) {
     const GroupKey key = grid.canonical({Family::kDense, axes});
     EXPECT_EQ(grid.members(key, WorldRank(6)), grid.members({Family::kDense, axes}, WorldRank(6)));
     for (const AxisSet::Axis axis : kAxes)
-      EXPECT_EQ(key.axes.has(axis), axes.has(axis) && axis != AxisSet::kTp) << name_of({Family::kDense, axes});
+      EXPECT_EQ(key.axes.has(axis), axes.has(axis) && axis != AxisSet::kTp)
+          << name_of({Family::kDense, axes});
   }
 }
 

@@ -69,7 +69,8 @@ class RandomExchange {
     const int size = 1 + static_cast<int>(random() % 7);
     const int count = static_cast<int>(random() % 9);
     for (int i = 0; i < count; ++i)
-      items.push_back({GroupRank(static_cast<int>(random() % static_cast<unsigned>(size))), Elements(1 + random() % 40)});
+      items.push_back(
+          {GroupRank(static_cast<int>(random() % static_cast<unsigned>(size))), Elements(1 + random() % 40)});
     for (int r = 0; r < size; ++r) ranks.emplace_back(items, size, GroupRank(r));
   }
   std::vector<ExchangeItem> items;
@@ -102,12 +103,14 @@ TEST(ShardExchange, EveryShardTravelsHomeAndBackIntoItsOwnPlace) {
       for (std::size_t to = 0; to < size; ++to) {
         const Segment out = lists.ranks[from].shard_side()[to], in = lists.ranks[to].home_side()[from];
         for (std::int64_t e = 0; e < out.size.value(); ++e)
-          ASSERT_TRUE(received[to].emplace(in.offset.value() + e, sent[from].at(out.offset.value() + e)).second);
+          ASSERT_TRUE(
+              received[to].emplace(in.offset.value() + e, sent[from].at(out.offset.value() + e)).second);
       }
     for (std::size_t n = 0; n < lists.items.size(); ++n) {
       const auto home = static_cast<std::size_t>(lists.items[n].home.value());
       for (std::size_t from = 0; from < size; ++from) {
-        const Segment piece = lists.ranks[home].piece_of(static_cast<int>(n), GroupRank(static_cast<int>(from)));
+        const Segment piece =
+            lists.ranks[home].piece_of(static_cast<int>(n), GroupRank(static_cast<int>(from)));
         for (std::int64_t e = 0; e < piece.size.value(); ++e)
           ASSERT_EQ(received[home].at(piece.offset.value() + e), (Value{from, n, e})) << seed;
       }

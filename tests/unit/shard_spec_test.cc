@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
+#include "tests/support/shard_oracle.h"
 #include <gtest/gtest.h>
 
 #include "src/base/error.h"
-#include "tests/support/shard_oracle.h"
 
 namespace muonbench {
 namespace {
@@ -21,12 +21,14 @@ Parameter weight(Shape shape, std::optional<int> tp_dim, bool gtp_remat) {
   param.gtp_remat = gtp_remat;
   return param;
 }
-ParamShardSpec spec_of(Shape shape, std::optional<int> tp_dim, DomainShape domain, std::int64_t pad_for_alignment = 16) {
+ParamShardSpec spec_of(Shape shape, std::optional<int> tp_dim, DomainShape domain,
+                       std::int64_t pad_for_alignment = 16) {
   return ParamShardSpec::from_param(weight(shape, tp_dim, true), domain, pad_for_alignment);
 }
 DomainPlace at(int g, int t) { return {GtpRank(g), TpRank(t)}; }
 
-std::vector<std::int64_t> true_rows_by_rank(std::int64_t rows, int gtp_remat, std::int64_t pad_for_alignment) {
+std::vector<std::int64_t> true_rows_by_rank(std::int64_t rows, int gtp_remat,
+                                            std::int64_t pad_for_alignment) {
   const ParamShardSpec spec = spec_of({rows, 16}, std::nullopt, {gtp_remat, 1}, pad_for_alignment);
   std::vector<std::int64_t> counts;
   for (int g = 0; g < gtp_remat; ++g) counts.push_back(spec.extent(at(g, 0)).rows.count);
@@ -42,7 +44,8 @@ std::string refusal(const Parameter& param, DomainShape domain, std::int64_t pad
   return "";
 }
 void expect_parts(const std::string& message, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts) EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
+  for (const std::string& part : parts)
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in: " << message;
 }
 
 TEST(ShardSpec, PadsTpLocalRowsToSixteenPerGtpRematRank) {
@@ -51,9 +54,9 @@ TEST(ShardSpec, PadsTpLocalRowsToSixteenPerGtpRematRank) {
     int gtp_remat;
     std::int64_t pad, per_rank;
   };
-  for (const Row& row : {Row{126, 8, 2, 16}, Row{62, 8, 66, 16}, Row{31, 2, 1, 16}, Row{48, 2, 16, 32},
-                         Row{576, 8, 64, 80}, Row{2048, 8, 0, 256}, Row{7168, 8, 0, 896}, Row{11008, 8, 0, 1376},
-                         Row{18432, 16, 0, 1152}}) {
+  for (const Row& row :
+       {Row{126, 8, 2, 16}, Row{62, 8, 66, 16}, Row{31, 2, 1, 16}, Row{48, 2, 16, 32}, Row{576, 8, 64, 80},
+        Row{2048, 8, 0, 256}, Row{7168, 8, 0, 896}, Row{11008, 8, 0, 1376}, Row{18432, 16, 0, 1152}}) {
     const ParamShardSpec spec = spec_of({row.dim0, 7}, std::nullopt, {row.gtp_remat, 1});
     EXPECT_EQ(spec.pad_length, row.pad) << row.dim0;
     EXPECT_EQ(spec.shard_shape(), (Shape{row.per_rank, 7})) << row.dim0;
@@ -63,7 +66,8 @@ TEST(ShardSpec, PadsTpLocalRowsToSixteenPerGtpRematRank) {
 TEST(ShardSpec, PadsMayCoverWholeRanks) {
   const ParamShardSpec spec = spec_of({62, 5}, std::nullopt, {8, 1});
   const std::vector<std::int64_t> pads = {0, 0, 0, 2, 16, 16, 16, 16};
-  for (int g = 0; g < 8; ++g) EXPECT_EQ(spec.extent(at(g, 0)).pad_rows, pads[static_cast<std::size_t>(g)]) << g;
+  for (int g = 0; g < 8; ++g)
+    EXPECT_EQ(spec.extent(at(g, 0)).pad_rows, pads[static_cast<std::size_t>(g)]) << g;
   EXPECT_TRUE(spec.extent(at(5, 0)).rows.empty());
 }
 
@@ -86,14 +90,20 @@ TEST(ShardSpec, ClassifiesByTheAxesThatSplitTheWeight) {
     ParamSharding sharding;
   };
   const std::vector<Row> table = {
-      {0, true, {2, 2}, ParamSharding::kGtpRematAndTp},  {1, true, {2, 2}, ParamSharding::kGtpRematAndTp},
-      {{}, true, {2, 2}, ParamSharding::kGtpRemat},      {{}, false, {2, 2}, ParamSharding::kReplicated},
-      {0, true, {1, 4}, ParamSharding::kTp},             {1, false, {1, 4}, ParamSharding::kTp},
-      {{}, true, {1, 4}, ParamSharding::kReplicated},    {0, true, {4, 1}, ParamSharding::kGtpRemat},
-      {0, false, {4, 1}, ParamSharding::kReplicated},    {0, true, {1, 1}, ParamSharding::kReplicated},
+      {0, true, {2, 2}, ParamSharding::kGtpRematAndTp},
+      {1, true, {2, 2}, ParamSharding::kGtpRematAndTp},
+      {{}, true, {2, 2}, ParamSharding::kGtpRemat},
+      {{}, false, {2, 2}, ParamSharding::kReplicated},
+      {0, true, {1, 4}, ParamSharding::kTp},
+      {1, false, {1, 4}, ParamSharding::kTp},
+      {{}, true, {1, 4}, ParamSharding::kReplicated},
+      {0, true, {4, 1}, ParamSharding::kGtpRemat},
+      {0, false, {4, 1}, ParamSharding::kReplicated},
+      {0, true, {1, 1}, ParamSharding::kReplicated},
   };
   for (const Row& row : table) {
-    const ParamShardSpec spec = ParamShardSpec::from_param(weight({64, 32}, row.tp_dim, row.gtp_remat), row.domain, 16);
+    const ParamShardSpec spec =
+        ParamShardSpec::from_param(weight({64, 32}, row.tp_dim, row.gtp_remat), row.domain, 16);
     EXPECT_EQ(spec.sharding(), row.sharding) << row.domain.gtp_remat << " x " << row.domain.tp;
     EXPECT_EQ(spec.full_shape, (Shape{64, 32}));
   }
@@ -107,7 +117,8 @@ TEST(ShardSpec, TakesAWeightWithoutTpDimForReplicatedOverTp) {
 }
 
 TEST(ShardSpec, RefusesTpShardedParamThatIsReplicatedOverGtpRemat) {
-  expect_parts(refusal(weight({64, 32}, 0, false), {4, 2}), {"layers.3.ffn.up", "tp_dim 0", "gtp_remat false", "(4)"});
+  expect_parts(refusal(weight({64, 32}, 0, false), {4, 2}),
+               {"layers.3.ffn.up", "tp_dim 0", "gtp_remat false", "(4)"});
   EXPECT_NE(refusal(weight({64, 32}, 1, false), {4, 2}), "");
   // The first refusal comes first: this one could not be cut over tp either.
   expect_parts(refusal(weight({63, 32}, 0, false), {4, 2}), {"gtp_remat false"});
@@ -120,7 +131,8 @@ TEST(ShardSpec, RefusesADimThatTpDoesNotDivide) {
 }
 
 TEST(ShardSpec, RefusesARemainderOnlyWhereItMayNotPad) {
-  expect_parts(refusal(weight({9, 16}, std::nullopt, true), {4, 1}, 0), {"layers.3.ffn.up", "dim 0", "(4)", "9"});
+  expect_parts(refusal(weight({9, 16}, std::nullopt, true), {4, 1}, 0),
+               {"layers.3.ffn.up", "dim 0", "(4)", "9"});
   EXPECT_EQ(refusal(weight({9, 16}, std::nullopt, true), {4, 1}, 1), "");
   EXPECT_EQ(refusal(weight({9, 16}, std::nullopt, false), {4, 1}, 0), "");
   EXPECT_EQ(refusal(weight({9, 16}, std::nullopt, true), {1, 4}, 0), "");
@@ -163,7 +175,8 @@ TEST(ShardSpec, KeepsTheTrueShapeWhereEveryTpBlockHasPadsOfItsOwn) {
   EXPECT_EQ(cols.full_shape, (Shape{13, 32}));
 }
 
-/// Every place of every rank's shard against the oracle, and every element against the set of ranks that must hold it.
+/// Every place of every rank's shard against the oracle, and every element against the set of ranks that must
+/// hold it.
 void expect_exact_cover(const Parameter& param, DomainShape domain, std::int64_t pad_for_alignment) {
   const ParamShardSpec spec = ParamShardSpec::from_param(param, domain, pad_for_alignment);
   const reference::ShardOracle oracle({param.shape.rows, param.shape.cols}, {param.tp_dim, param.gtp_remat},
@@ -202,8 +215,9 @@ TEST(ShardSpec, EveryElementIsHeldByExactlyTheRanksThatShareIt) {
               for (const std::int64_t pad : {0, 1, 2, 16}) {
                 const Parameter param = weight({rows, cols}, tp_dim, tagged);
                 if (!refusal(param, {g, t}, pad).empty()) continue;
-                SCOPED_TRACE(testing::Message() << rows << " x " << cols << ", tp_dim " << tp_dim.value_or(-1) << ", tagged "
-                                                << tagged << ", G " << g << ", T " << t << ", pad " << pad);
+                SCOPED_TRACE(testing::Message()
+                             << rows << " x " << cols << ", tp_dim " << tp_dim.value_or(-1) << ", tagged "
+                             << tagged << ", G " << g << ", T " << t << ", pad " << pad);
                 ASSERT_NO_FATAL_FAILURE(expect_exact_cover(param, {g, t}, pad));
                 ++checked;
               }

@@ -45,7 +45,8 @@ struct Case {
   std::int64_t pad_for_alignment;
 };
 
-/// Every grid of up to 16 ranks with every way to tag parameters that need pads, do not, or are smaller than the grid.
+/// Every grid of up to 16 ranks with every way to tag parameters that need pads, do not, or are smaller than
+/// the grid.
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (int g = 1; g <= 4; ++g)
@@ -66,9 +67,10 @@ std::vector<Case> all_cases() {
 }
 
 std::string describe(const Case& c) {
-  return testing::PrintToString(c.param.shape.rows) + " rows, tp_dim " + testing::PrintToString(c.param.tp_dim.value_or(-1)) +
-         ", tagged " + testing::PrintToString(c.param.gtp_remat) + ", G " + testing::PrintToString(c.shape.gtp_remat) + ", T " +
-         testing::PrintToString(c.shape.tp) + ", dp " + testing::PrintToString(c.shape.dp);
+  return testing::PrintToString(c.param.shape.rows) + " rows, tp_dim " +
+         testing::PrintToString(c.param.tp_dim.value_or(-1)) + ", tagged " +
+         testing::PrintToString(c.param.gtp_remat) + ", G " + testing::PrintToString(c.shape.gtp_remat) +
+         ", T " + testing::PrintToString(c.shape.tp) + ", dp " + testing::PrintToString(c.shape.dp);
 }
 
 /// State rows of a rank, in rows of the full matrix, true rows only.
@@ -85,7 +87,8 @@ std::vector<Kept> kept_by_rank(const Case& c, StatePlacement placement) {
   std::vector<Kept> all;
   for (int r = 0; r < grid.world_size(); ++r) {
     all.push_back({state_rows(spec, placement, Family::kDense, grid, WorldRank(r)),
-                   spec.extent(grid.coordinates(Family::kDense, WorldRank(r)).place), spec.shard_shape().cols});
+                   spec.extent(grid.coordinates(Family::kDense, WorldRank(r)).place),
+                   spec.shard_shape().cols});
   }
   return all;
 }
@@ -119,7 +122,8 @@ TEST(StateLayout, NoRankHoldsMoreAdamStateThanItsSharePlusOneRowPerParam) {
       const double share = static_cast<double>(c.param.shape.elements().value()) / static_cast<double>(world);
       // Rows go to gtp_remat ranks in steps of the alignment.
       const std::int64_t extra = 1 + (c.param.gtp_remat && c.shape.gtp_remat > 1 ? c.pad_for_alignment : 0);
-      ASSERT_LE(static_cast<double>(kept.elements()), share + static_cast<double>(extra * kept.cols)) << describe(c);
+      ASSERT_LE(static_cast<double>(kept.elements()), share + static_cast<double>(extra * kept.cols))
+          << describe(c);
     }
   }
 }
@@ -128,7 +132,8 @@ TEST(StateLayout, AdamByRowsGroupsTheRanksThatHoldTheSameRows) {
   for (const Case& c : all_cases()) {
     const RankGrid grid(c.shape);
     const std::vector<Kept> all = kept_by_rank(c, StatePlacement::kAdamByRows);
-    const ParamShardSpec spec = ParamShardSpec::from_param(c.param, grid.domain(Family::kDense), c.pad_for_alignment);
+    const ParamShardSpec spec =
+        ParamShardSpec::from_param(c.param, grid.domain(Family::kDense), c.pad_for_alignment);
     for (int r = 0; r < grid.world_size(); ++r) {
       const Kept& mine = all[static_cast<std::size_t>(r)];
       // Ranks with another g or t hold other rows where that axis splits the parameter.

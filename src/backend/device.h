@@ -1,0 +1,119 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "src/backend/work.h"
+#include "src/base/dtype.h"
+#include "src/base/memory_use.h"
+
+namespace muonbench {
+
+/// In-order work of one device. A CPU runs work while it is enqueued.
+struct Queue {
+  int index = 0;
+};
+
+/// Owns a piece of device memory. Move-only; frees on destruction, so it must not outlive its Device.
+class Buffer {
+ public:
+  using Free = void (*)(void* device, void* data, Bytes size, MemoryUse use) noexcept;
+  Buffer() = default;
+  Buffer(void* data, Bytes size, MemoryUse use, void* device, Free free) noexcept
+      : data_(data), size_(size), use_(use), device_(device), free_(free) {}
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  Buffer(Buffer&& other) noexcept { swap(other); }
+  Buffer& operator=(Buffer&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Buffer() {
+    if (data_ != nullptr) free_(device_, data_, size_, use_);
+  }
+  [[nodiscard]] void* data() const { return data_; }
+  [[nodiscard]] Bytes size() const { return size_; }
+
+ private:
+  void swap(Buffer& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(use_, other.use_);
+    std::swap(device_, other.device_);
+    std::swap(free_, other.free_);
+  }
+  void* data_ = nullptr;
+  Bytes size_;
+  MemoryUse use_ = MemoryUse::kExchange;
+  void* device_ = nullptr;
+  Free free_ = nullptr;
+};
+
+/// What a device can do; a plain value that validates a configuration before anything runs.
+struct Capabilities {
+  std::string backend;  ///< "cpu", "cuda"
+  std::string device_name;
+  std::int64_t memory_bytes = 0;
+  std::optional<std::string> pci;  ///< bus id; none for a CPU
+  int threads = 1;                 ///< that one product uses; cores of a CPU
+  std::map<std::string, std::string>
+      versions;                         ///< of the libraries behind it, by the names of environment.versions
+  bool tf32 = false;                    ///< fp32_matmul_prec high
+  bool syrk = false, gram = false;      ///< ns_algorithm
+  DType medium_storage = DType::kFp32;  ///< in what X, A, B are kept under precision medium
+};
+
+/// Prepared device work. Enqueue as often as there are steps.
+class Kernel {
+ public:
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  virtual ~Kernel() = default;
+  virtual void enqueue(Queue queue, const StepContext& context) = 0;
+};
+
+/// A point in a queue.
+struct Event {
+  int queue = 0;
+  std::int64_t sequence = 0;
+};
+
+class Device {
+ public:
+  Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+  virtual ~Device() = default;
+
+  [[nodiscard]] virtual Capabilities capabilities() const = 0;
+  /// 256-byte aligned, contents undefined. Throws RuntimeFailure naming use, bytes asked for and bytes
+  /// available.
+  [[nodiscard]] virtual Buffer allocate(Bytes size, MemoryUse use) = 0;
+  /// Bytes allocated and not yet freed, by use; and the highest sum so far.
+  [[nodiscard]] virtual Bytes allocated(MemoryUse use) const = 0;
+
+  [[nodiscard]] virtual Queue make_queue() = 0;
+  [[nodiscard]] virtual Event record(Queue queue) = 0;
+  virtual void wait(Queue queue, Event event) = 0;
+  virtual void synchronize(Queue queue) = 0;  ///< host waits until the queue is drained
+
+  /// Host to device and back; complete on return.
+  virtual void upload(void* device, const void* host, Bytes size) = 0;
+  virtual void download(void* host, const void* device, Bytes size) = 0;
+
+  [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundMomentum work) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundCopy work) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundZeroFill work) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundNewtonSchulz work) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundUpdate work) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundAdam work) = 0;
+};
+
+}  // namespace muonbench

@@ -1,0 +1,102 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "src/base/dtype.h"
+#include "src/base/optimizer_rules.h"
+#include "src/base/shape.h"
+#include "src/ns/ns_options.h"
+
+/// Work bound to addresses. Pointers are device addresses, sizes in elements.
+namespace muonbench {
+
+struct BoundMomentumItem {
+  float* gradient = nullptr;  ///< written under l2 decay only
+  float* master = nullptr;    ///< written unless decay_factor is 0
+  float* momentum = nullptr;
+  float* ns_input = nullptr;  ///< may alias nothing
+  std::int64_t size = 0;
+};
+struct BoundMomentum {
+  MomentumRule rule;
+  std::vector<BoundMomentumItem> items;
+};
+
+struct BoundTile {
+  const void* src = nullptr;
+  DType src_dtype = DType::kFp32;
+  std::int64_t src_stride = 0;
+  void* dst = nullptr;
+  DType dst_dtype = DType::kFp32;
+  std::int64_t dst_stride = 0;
+  Shape shape;
+};
+struct BoundCopy {
+  std::vector<BoundTile> tiles;
+};
+
+struct BoundZeroFill {
+  std::vector<std::pair<void*, Bytes>> regions;
+};
+
+struct BoundNewtonSchulz {
+  Shape matrix;
+  std::vector<std::pair<const float*, float*>>
+      items;                ///< (in, out), (P, Q) fp32 row-major; in == out is allowed
+  void* scratch = nullptr;  ///< ns_scratch_layout(matrix).total elements of medium_storage or fp32
+  NsOptions options;
+};
+
+struct BoundUpdateItem {
+  const float* update = nullptr;
+  float* master = nullptr;
+  void* weight = nullptr;  ///< bf16 copy, or nullptr: the master is the weight
+  std::int64_t size = 0;
+};
+struct BoundUpdate {
+  float lr = 0.0F;
+  std::vector<BoundUpdateItem> items;
+};
+
+struct BoundAdamItem {
+  const float* gradient = nullptr;
+  float* master = nullptr;
+  float* exp_avg = nullptr;
+  float* exp_avg_sq = nullptr;
+  void* weight = nullptr;  ///< bf16 copy, or nullptr
+  std::int64_t size = 0;
+};
+struct BoundAdam {
+  AdamRule rule;
+  std::vector<BoundAdamItem> items;
+};
+
+/// What changes from step to step.
+struct StepContext {
+  std::int64_t step = 0;  ///< from 0; Adam's k is step + 1
+};
+
+/// A piece of memory that goes to or comes from one peer.
+struct BoundSegment {
+  void* data = nullptr;
+  std::int64_t size = 0;  ///< elements
+};
+
+/// sends[p] goes to group rank p, receives[p] comes from it; the own pair is copied on the device. Empty
+/// pairs move nothing: both sides leave them out.
+struct BoundAllToAll {
+  DType dtype = DType::kFp32;
+  std::vector<BoundSegment> sends, receives;
+};
+/// `send` goes to every other rank, receives[p] comes from p; the own block is copied on the device.
+struct BoundAllGather {
+  DType dtype = DType::kFp32;
+  BoundSegment send;
+  std::vector<BoundSegment> receives;
+};
+
+}  // namespace muonbench
