@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 #include "src/backend/mpi/mpi_control_plane.h"
 #include "src/backend/mpi/mpi_runtime.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/bench/interrupt.h"
 #include "src/cli/agree.h"
 #include "src/cli/arguments.h"
 #include "src/cli/commands.h"
@@ -36,19 +38,21 @@ int end_before_mpi(const ParsedArguments& parsed) {
 int run_alone(const Arguments& arguments) {
   if (launched_rank() != 0) return static_cast<int>(ExitCode::kDone);  // one process answers for all
   try {
-    return static_cast<int>(plan_command(arguments));
+    const bool models = arguments.command == Command::kModels;
+    return static_cast<int>(models ? models_command(arguments) : plan_command(arguments));
   } catch (const Error& error) {
     log_error(error.what());
     return static_cast<int>(error.code());
   }
 }
 
-int run_with_mpi(const Arguments& arguments, const MpiRuntime& runtime) {
+int run_with_mpi(const Arguments& arguments, const MpiRuntime& runtime, Interrupt& interrupt) {
   MpiControlPlane control(runtime);
   switch (arguments.command) {
-    case Command::kRun: return static_cast<int>(run_command(arguments, runtime, control));
+    case Command::kRun: return static_cast<int>(run_command(arguments, runtime, control, interrupt));
     case Command::kGolden: return static_cast<int>(golden_command(arguments, runtime, control));
-    case Command::kPlan: break;
+    case Command::kPlan:
+    case Command::kModels: break;
   }
   return run_alone(arguments);
 }
@@ -57,8 +61,10 @@ int run_process(int argc, char** argv) {
   init_log(text("rank {}", launched_rank()), launched_rank() == 0 ? LogLevel::kInfo : LogLevel::kWarn);
   const ParsedArguments parsed = parse_arguments(argc, argv);
   if (parsed.ends) return end_before_mpi(parsed);
-  if (parsed.arguments.command == Command::kPlan) return run_alone(parsed.arguments);
+  const Command command = parsed.arguments.command;
+  if (command == Command::kPlan || command == Command::kModels) return run_alone(parsed.arguments);
 
+  Interrupt interrupt;
   const MpiRuntime runtime(&argc, &argv);
   // Whatever fails on one rank ends the job: its peers may be inside a collective that it will never join.
   const auto end_job = [&](ExitCode code, const char* what) {
@@ -66,7 +72,10 @@ int run_process(int argc, char** argv) {
     runtime.abort(code);
   };
   try {
-    return run_with_mpi(parsed.arguments, runtime);
+    const int code = run_with_mpi(parsed.arguments, runtime, interrupt);
+    // The launcher is on its way out, and MPI_Finalize would wait for it.
+    if (code == static_cast<int>(ExitCode::kInterrupted)) _exit(code);
+    return code;
   } catch (const Error& error) {
     end_job(error.code(), error.what());
   } catch (const std::exception& error) {

@@ -142,7 +142,7 @@ CollectedMode collect_mode(const Mode& mode, const ResolvedRun& run, const ModeR
                            const std::vector<std::string>& hosts, ControlPlane& control) {
   std::vector<double> seconds;
   seconds.reserve(mode_run.steps.size() + 1);
-  seconds.push_back(mode_run.first_step_seconds);
+  if (mode_run.first_step_seconds) seconds.push_back(*mode_run.first_step_seconds);
   for (const StepTimes& times : mode_run.steps) seconds.push_back(times.seconds);
   std::vector<double> slowest = control.max(seconds);
   const std::map<std::string, double> phases = run.config.run.timing == Timing::kPhases
@@ -165,12 +165,15 @@ CollectedMode collect_mode(const Mode& mode, const ResolvedRun& run, const ModeR
     info.ranks[r].host = hosts[r];
     info.ranks[r].step_seconds_p50 = unpack<RankRow>(rows[r]).front().step_p50;
   }
-  info.first_step_seconds = slowest.front();
-  slowest.erase(slowest.begin());
+  if (mode_run.first_step_seconds) {
+    info.first_step_seconds = slowest.front();
+    slowest.erase(slowest.begin());
+  }
   info.step_seconds = summarise(slowest);
   info.phases_seconds = phases;
   info.throughput = throughput(info, costs, run.params.elements().value());
-  const Verified verified = run.config.run.verify ? Verified::kYes : Verified::kNo;
+  const bool checked = run.config.run.verify && mode_run.ending == Ending::kAllSteps;
+  const Verified verified = checked ? Verified::kYes : Verified::kNo;
   if (verified == Verified::kYes) info.nonfinite_values = collected.check.nonfinite();
   info.params = param_infos(collected.check, run.inputs, mode.muon, verified);
   return collected;

@@ -36,7 +36,8 @@ ModeRun run_mode(const Mode& mode, const StepInputs& inputs, const RunSettings& 
   ModeRun run;
   run.costs = costs_of(program, inputs.grid, context.rank);
 
-  Watchdog watchdog(settings.timeout_seconds, text("mode {}, rank {}", mode.name, context.rank.value()));
+  const auto expect = [&](const std::string& what) { context.expect(text("mode {}: {}", mode.name, what)); };
+  expect("preparing");
   Executor executor(program, context.device, context.comms.table());
   RankState state(program, inputs, context.rank, context.device, executor);
   state.initialise(values);
@@ -44,19 +45,25 @@ ModeRun run_mode(const Mode& mode, const StepInputs& inputs, const RunSettings& 
   const PhaseTiming timing = settings.timing == Timing::kPhases ? PhaseTiming::kOn : PhaseTiming::kOff;
   const std::int64_t steps = std::int64_t{settings.warmup_steps} + settings.steps;
   const TrafficCounters before = context.comms.counters();
-  for (std::int64_t step = 0; step < steps; ++step) {
+  std::int64_t step = 0;
+  for (; step < steps; ++step) {
     state.load_gradients(values, step);
-    watchdog.expect(text("step {}", step));
-    context.control.barrier();
+    expect(text("step {}", step));
+    if (context.interrupted()) {
+      run.ending = Ending::kInterrupted;
+      break;
+    }
+    if (context.progress != nullptr) context.progress->show(std::string(mode.name), step, steps);
     const StepTimes times = executor.run_step(StepContext{step}, timing);
-    watchdog.rest();
     if (step == 0) run.first_step_seconds = times.seconds;
     if (step >= settings.warmup_steps) run.steps.push_back(times);
   }
-  check_traffic(context.comms, before, run.costs.counts, steps);
+  if (context.progress != nullptr) context.progress->clear();
+  check_traffic(context.comms, before, run.costs.counts, step);
   run.process_peak_bytes = process_peak_bytes();
 
-  if (settings.verify) {
+  expect("checking");
+  if (settings.verify && run.ending == Ending::kAllSteps) {
     run.checks = check_rows(state, inputs, values);
     run.masters = state.read_master();
   }

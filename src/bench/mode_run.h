@@ -4,14 +4,17 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "src/backend/backend.h"
 #include "src/backend/control_plane.h"
 #include "src/bench/comm_set.h"
+#include "src/bench/progress.h"
 #include "src/bench/rank_costs.h"
 #include "src/bench/value_source.h"
 #include "src/bench/verify.h"
+#include "src/bench/watchdog.h"
 #include "src/config/run_config.h"
 #include "src/program/modes.h"
 
@@ -23,13 +26,30 @@ struct RankContext {
   Device& device;
   CommSet& comms;
   ControlPlane& control;
+  Watchdog* watchdog = nullptr;                  ///< none: nothing is timed out
+  const std::atomic<bool>* interrupt = nullptr;  ///< none: nothing interrupts
+  Progress* progress = nullptr;                  ///< none: nothing is shown
+
+  /// From now on the watchdog's clock runs for `what`.
+  void expect(const std::string& what) const {
+    if (watchdog != nullptr) watchdog->expect(what);
+  }
+  /// Collective: true on all ranks if any of them was asked to stop.
+  [[nodiscard]] bool interrupted() const {
+    const bool mine = interrupt != nullptr && *interrupt;
+    return control.max({mine ? 1.0 : 0.0}).front() > 0.0;
+  }
 };
+
+/// How far a mode got.
+enum class Ending { kAllSteps, kInterrupted };
 
 /// What a run of one mode left behind on this rank.
 struct ModeRun {
   RankCosts costs;
   std::optional<std::int64_t> process_peak_bytes;
-  double first_step_seconds = 0.0;
+  std::optional<double> first_step_seconds;
+  Ending ending = Ending::kAllSteps;
   std::vector<StepTimes> steps;     ///< timed steps
   std::vector<RowCheck> checks;     ///< empty unless verified
   std::vector<MasterRows> masters;  ///< empty unless verified: the final master copies

@@ -9,9 +9,9 @@
 namespace muonbench {
 namespace {
 
-ModeInfo plan_mode(const Mode& mode, const ResolvedRun& run, const std::vector<RankClass>& classes) {
+ModeInfo plan_mode(const Mode& mode, const ResolvedRun& run) {
   std::vector<RankCosts> costs(static_cast<std::size_t>(run.grid.world_size()));
-  for (const RankClass& one : classes) {
+  for (const RankClass& one : rank_classes(run.inputs, mode.costs)) {
     const StepProgram program = build_program(mode, run.inputs, one.representative);
     const RankCosts shared = costs_of(program, run.grid, one.representative);
     for (const WorldRank rank : one.members) costs[static_cast<std::size_t>(rank.value())] = shared;
@@ -27,9 +27,7 @@ Result plan_run(const ResolvedRun& run) {
   result.config_json = run.config.resolved_json;
   result.model = model_info(run.inputs);
   result.homes = home_infos(run.inputs);
-  const std::vector<RankClass> classes = rank_classes(run.inputs);
-  for (const std::string& name : run.config.modes)
-    result.modes.push_back(plan_mode(mode_named(name), run, classes));
+  for (const std::string& name : run.config.modes) result.modes.push_back(plan_mode(mode_named(name), run));
   return result;
 }
 

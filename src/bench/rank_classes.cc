@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "src/base/hash.h"
+
 namespace muonbench {
 namespace {
 
@@ -24,19 +26,45 @@ Seat seat_of(const RankGrid& grid, WorldRank rank) {
 /// group.
 using Deal = std::pair<GroupKey, std::int64_t>;
 
-std::vector<Deal> deals_at(const StepInputs& inputs, WorldRank rank) {
+/// What all ranks of one seat have in common.
+struct Common {
+  std::vector<Deal> deals;
+  std::uint64_t shards = 0;  ///< fingerprint of what is held, and of what each rank does with it
+};
+
+void add_shard(Fingerprint& print, const Parameter& param, const ParamShardSpec& spec,
+               const ShardExtent& extent) {
+  print.add(static_cast<int>(family_of(param))).add(static_cast<int>(param.optimizer));
+  print.add(param.has_gradient() ? 1 : 0).add(param.group).add(spec.tp_dim.value_or(-1));
+  print.add(spec.gtp_sharded ? 1 : 0).add(spec.full_shape.rows).add(spec.full_shape.cols);
+  print.add(spec.pad_length).add(extent.rows.count).add(extent.cols.count);
+}
+
+/// Which exchanges a parameter passes through here, and whether it meets NS here.
+void add_home(Fingerprint& print, const std::optional<Home>& home, DomainPlace place) {
+  print.add(home ? 1 : 0);
+  if (home) print.add(home->g == place.g ? 1 : 0).add(home->is_at(place) ? 1 : 0);
+}
+
+Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) {
+  const Coordinates dense = inputs.grid.coordinates(Family::kDense, rank);
+  const Coordinates expert = inputs.grid.coordinates(Family::kExpert, rank);
   std::set<Deal> deals;
+  Fingerprint print;
   for (int i = 0; i < inputs.params.size(); ++i) {
     const ParamIndex p(i);
     const Parameter& param = inputs.params[p];
-    if (!is_held(param, inputs.residences[p.at()], inputs.grid, rank)) continue;
-    const Family family = family_of(param);
+    const Coordinates& at = param.expert ? expert : dense;
+    if (!is_held(param, inputs.residences[p.at()], at)) continue;
     const ParamShardSpec& spec = inputs.specs[p.at()];
-    const StateRows state = state_rows(spec, StatePlacement::kAdamByRows, family, inputs.grid, rank);
-    if (state.group.axes.empty()) continue;
-    deals.emplace(state.group, spec.extent(inputs.grid.coordinates(family, rank).place).rows.count);
+    const ShardExtent extent = spec.extent(at.place);
+    add_shard(print, param, spec, extent);
+    if (costs == CostsDependOn::kShardsAndHomes) add_home(print, inputs.homes[p.at()], at.place);
+    const StateRows state =
+        state_rows(spec, StatePlacement::kAdamByRows, family_of(param), inputs.grid, rank);
+    if (!state.group.axes.empty()) deals.emplace(state.group, extent.rows.count);
   }
-  return {deals.begin(), deals.end()};
+  return {{deals.begin(), deals.end()}, print.value()};
 }
 
 std::vector<std::int64_t> shares(const std::vector<Deal>& deals, const RankGrid& grid, WorldRank rank) {
@@ -49,15 +77,14 @@ std::vector<std::int64_t> shares(const std::vector<Deal>& deals, const RankGrid&
 
 }  // namespace
 
-std::vector<RankClass> rank_classes(const StepInputs& inputs) {
-  std::map<Seat, std::vector<Deal>> deals;
-  std::map<std::pair<Seat, std::vector<std::int64_t>>, RankClass> classes;
+std::vector<RankClass> rank_classes(const StepInputs& inputs, CostsDependOn costs) {
+  std::map<Seat, Common> seats;
+  std::map<std::pair<std::uint64_t, std::vector<std::int64_t>>, RankClass> classes;
   for (int r = 0; r < inputs.grid.world_size(); ++r) {
     const WorldRank rank(r);
-    const Seat seat = seat_of(inputs.grid, rank);
-    const auto [known, is_new] = deals.try_emplace(seat);
-    if (is_new) known->second = deals_at(inputs, rank);
-    RankClass& mine = classes[{seat, shares(known->second, inputs.grid, rank)}];
+    const auto [seat, is_new] = seats.try_emplace(seat_of(inputs.grid, rank));
+    if (is_new) seat->second = common_at(inputs, costs, rank);
+    RankClass& mine = classes[{seat->second.shards, shares(seat->second.deals, inputs.grid, rank)}];
     if (mine.members.empty()) mine.representative = rank;
     mine.members.push_back(rank);
   }

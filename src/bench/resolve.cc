@@ -24,6 +24,17 @@ MomentumRule muon_rule(const MuonConfig& muon) {
                       static_cast<float>(muon.weight_decay), muon.nesterov, muon.weight_decay_method};
 }
 
+GroupRules group_rules(const MuonConfig& muon) {
+  GroupRules rules;
+  for (const auto& [label, group] : muon.groups) {
+    MomentumRule rule = muon_rule(muon);
+    rule.lr = static_cast<float>(group.lr);
+    rule.weight_decay = static_cast<float>(group.weight_decay);
+    rules.emplace(label, rule);
+  }
+  return rules;
+}
+
 AdamRule adam_rule(const AdamConfig& adam) {
   return AdamRule{static_cast<float>(adam.lr),           static_cast<float>(adam.beta1),
                   static_cast<float>(adam.beta2),        static_cast<float>(adam.eps),
@@ -143,7 +154,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                     {},
                     place_params(params, grid.shape()),
                     {},
-                    muon_groups(params, muon_rule(config.muon)),
+                    muon_groups(params, muon_rule(config.muon), group_rules(config.muon)),
                     adam_rule(config.adam),
                     ns_options(config.muon),
                     config.muon.ns_batch_size,

@@ -18,13 +18,15 @@ constexpr std::string_view kReferenceMode = "duplicated";
 /// Runs the modes of one configuration and judges them.
 class Session {
  public:
-  Session(const ResolvedRun& run, const Provenance& provenance, RankContext& context)
+  Session(const ResolvedRun& run, const Provenance& provenance, RankContext& context, const ResultSink& sink)
       : run_(run),
         provenance_(provenance),
         context_(context),
+        sink_(sink),
         values_(run.params, run.config.gradients.seed, run.injections) {}
 
   SessionOutcome run() {
+    context_.expect("comparing the ranks' plans");
     require_same_plan();
     CollectedEnvironment environment = collect_environment(provenance_, context_);
     outcome_.result.environment = environment.info;
@@ -33,11 +35,19 @@ class Session {
     outcome_.result.model = model_info(run_.inputs);
     outcome_.result.homes = home_infos(run_.inputs);
 
-    for (const std::string& name : execution_order()) run_one(mode_named(name), environment.host_of_rank);
+    // Until everything is done the result says that it failed: whatever ends this process, the file is not
+    // taken for a success.
+    outcome_.result.status = "failed";
+    report_progress();
+    for (const std::string& name : execution_order()) {
+      if (run_one(mode_named(name), environment.host_of_rank) == Ending::kInterrupted) return interrupted();
+      report_progress();
+    }
     restore_order();
     add_speedups(outcome_.result.modes);
     agree_on_code();
     outcome_.result.complete = outcome_.code == ExitCode::kDone;
+    if (outcome_.result.complete) outcome_.result.status = "ok";
     return std::move(outcome_);
   }
 
@@ -57,15 +67,30 @@ class Session {
     return order;
   }
 
-  void run_one(const Mode& mode, const std::vector<std::string>& hosts) {
+  void report_progress() const {
+    if (context_.rank.value() == 0 && sink_) sink_(outcome_.result);
+  }
+
+  SessionOutcome interrupted() {
+    outcome_.code = ExitCode::kInterrupted;
+    outcome_.faults.emplace_back("interrupted");
+    outcome_.result.status = "interrupted";
+    return std::move(outcome_);
+  }
+
+  Ending run_one(const Mode& mode, const std::vector<std::string>& hosts) {
     if (mode.muon == MuonUse::kMuon && context_.rank.value() == 0 && run_.inputs.groups.empty())
       log_warn(text("mode {}: no parameter goes to Muon: no NS runs", mode.name));
     ModeRun mode_run = run_mode(mode, run_.inputs, run_.config.run, values_, context_);
     CollectedMode collected = collect_mode(mode, run_, mode_run, hosts, context_.control);
-    collected.info.parity = parity(mode, mode_run);
-    judge(mode, collected);
+    const Ending ending = mode_run.ending;
+    if (ending == Ending::kAllSteps) {
+      collected.info.parity = parity(mode, mode_run);
+      judge(mode, collected);
+    }
     outcome_.result.modes.push_back(std::move(collected.info));
     if (mode.name == kReferenceMode) reference_ = std::move(mode_run.masters);
+    return ending;
   }
 
   /// Collective where there is something to compare.
@@ -128,12 +153,12 @@ class Session {
   void agree_on_code() {
     outcome_.code = static_cast<ExitCode>(
         std::stoi(context_.control.broadcast(text("{}", static_cast<int>(outcome_.code)))));
-    if (outcome_.code != ExitCode::kDone) outcome_.result.status = "failed";
   }
 
   const ResolvedRun& run_;
   const Provenance& provenance_;
   RankContext& context_;
+  const ResultSink& sink_;
   GeneratedValues values_;
   std::optional<std::vector<MasterRows>> reference_;
   SessionOutcome outcome_;
@@ -141,8 +166,9 @@ class Session {
 
 }  // namespace
 
-SessionOutcome run_session(const ResolvedRun& run, const Provenance& provenance, RankContext& context) {
-  return Session(run, provenance, context).run();
+SessionOutcome run_session(const ResolvedRun& run, const Provenance& provenance, RankContext& context,
+                           const ResultSink& sink) {
+  return Session(run, provenance, context, sink).run();
 }
 
 }  // namespace muonbench

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,10 +30,14 @@ struct SessionOutcome {
   Result result;
 };
 
+/// Takes a result as far as it has come, on rank 0: before the first step, and after each mode.
+using ResultSink = std::function<void(const Result&)>;
+
 /// One run: every mode of the configuration, measured, checked and collected. Collective over all ranks.
 /// duplicated is measured first where others are compared with it; the result keeps the configuration's
 /// order.
+/// An interrupt ends it between two steps, with what was measured until then and ExitCode::kInterrupted.
 [[nodiscard]] SessionOutcome run_session(const ResolvedRun& run, const Provenance& provenance,
-                                         RankContext& context);
+                                         RankContext& context, const ResultSink& sink);
 
 }  // namespace muonbench

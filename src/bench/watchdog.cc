@@ -12,8 +12,8 @@
 
 namespace muonbench {
 
-Watchdog::Watchdog(double timeout_seconds, std::string where)
-    : timeout_(std::min(timeout_seconds, 1e9)), where_(std::move(where)), thread_([this] { watch(); }) {}
+Watchdog::Watchdog(double timeout_seconds, std::string who)
+    : timeout_(std::min(timeout_seconds, 1e9)), who_(std::move(who)), thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -33,11 +33,6 @@ void Watchdog::expect(const std::string& what) {
   changed_.notify_one();
 }
 
-void Watchdog::rest() {
-  const std::lock_guard lock(mutex_);
-  deadline_.reset();
-}
-
 void Watchdog::watch() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
@@ -50,7 +45,7 @@ void Watchdog::watch() {
     if (stop_ || !deadline_ || *deadline_ != deadline || Clock::now() < deadline) continue;
     log_error(
         text("watchdog: {}: {} was not over after run.timeout_seconds = {}; a peer may be dead or stalled",
-             where_, what_, timeout_.count()));
+             who_, what_, timeout_.count()));
     // No clean-up: whatever holds the main thread may hold a lock that a destructor or MPI_Finalize would
     // wait for.
     _exit(static_cast<int>(ExitCode::kTimeout));

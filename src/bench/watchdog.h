@@ -16,23 +16,21 @@ namespace muonbench {
 /// ExitCode::kTimeout and ends the other ranks.
 class Watchdog {
  public:
-  /// `where` heads the message.
-  Watchdog(double timeout_seconds, std::string where);
+  /// `who` heads the message.
+  Watchdog(double timeout_seconds, std::string who);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
   ~Watchdog();
 
   /// From now on the clock runs for `what`.
   void expect(const std::string& what);
-  /// The clock stops.
-  void rest();
 
  private:
   using Clock = std::chrono::steady_clock;
   void watch();
 
   std::chrono::duration<double> timeout_;
-  std::string where_, what_;
+  std::string who_, what_;
   std::optional<Clock::time_point> deadline_;
   bool stop_ = false;
   std::mutex mutex_;

@@ -74,7 +74,6 @@ void check_outputs(const Arguments& arguments) {
 }
 
 void deliver(const Result& result, const Arguments& arguments) {
-  if (!arguments.output.empty()) write_file_atomically(arguments.output, to_json(result));
   if (!arguments.csv.empty()) write_file_atomically(arguments.csv, to_csv(result));
   print_result(render(result, arguments.format));
 }

@@ -45,7 +45,7 @@ auto naming_source(const std::string& source, Work work) {
 
 /// Refuses, before anything runs, a file that could not be written afterwards.
 void check_outputs(const Arguments& arguments);
-/// Writes --output and --csv, then prints; each file appears whole or not at all.
+/// Writes --csv, then prints.
 void deliver(const Result& result, const Arguments& arguments);
 
 [[nodiscard]] std::string render(const Result& result, OutputFormat format);

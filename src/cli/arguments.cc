@@ -37,6 +37,8 @@ class CommandLine {
         app_.add_subcommand("golden", "Checks this build against another framework's numbers, case by case");
     golden_->add_option("file", arguments_.golden, "Golden file")->required()->type_name("FILE.json");
     add_overrides(*golden_);
+    models_ = app_.add_subcommand("models", "Lists the models of model.preset, or the weights of one");
+    models_->add_option("name", arguments_.model, "Model")->type_name("NAME");
   }
 
   ParsedArguments parse(int argc, char** argv) {
@@ -56,15 +58,19 @@ class CommandLine {
       parsed.text = version_text();
     }
     arguments_.argv.assign(argv, argv + argc);
-    arguments_.command = golden_->parsed() ? Command::kGolden
-                         : plan_->parsed() ? Command::kPlan
-                                           : Command::kRun;
+    arguments_.command = command();
     arguments_.overwrite = overwrite_ ? Overwrite::kAllow : Overwrite::kRefuse;
     parsed.arguments = arguments_;
     return parsed;
   }
 
  private:
+  [[nodiscard]] Command command() const {
+    if (golden_->parsed()) return Command::kGolden;
+    if (models_->parsed()) return Command::kModels;
+    return plan_->parsed() ? Command::kPlan : Command::kRun;
+  }
+
   CLI::App* add_run(const char* name, const char* what) {
     const std::map<std::string, OutputFormat> formats = {
         {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"csv", OutputFormat::kCsv}};
@@ -98,6 +104,7 @@ class CommandLine {
       "muonbench"};
   CLI::App* plan_ = nullptr;
   CLI::App* golden_ = nullptr;
+  CLI::App* models_ = nullptr;
   Arguments arguments_;
   bool version_wanted_ = false;
   bool overwrite_ = false;

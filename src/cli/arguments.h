@@ -12,13 +12,14 @@
 namespace muonbench {
 
 enum class OutputFormat { kTable, kJson, kCsv };
-enum class Command { kRun, kPlan, kGolden };
+enum class Command { kRun, kPlan, kGolden, kModels };
 
 /// The command line as values.
 struct Arguments {
   Command command = Command::kRun;
   std::string config;                  ///< run, plan
   std::string golden;                  ///< golden
+  std::string model;                   ///< models; empty: all of them
   std::vector<std::string> overrides;  ///< "dotted.path=value"
   std::string output, csv;             ///< empty: none
   Overwrite overwrite = Overwrite::kRefuse;

@@ -5,16 +5,20 @@
 #include "src/backend/control_plane.h"
 #include "src/backend/mpi/mpi_runtime.h"
 #include "src/base/error.h"
+#include "src/bench/interrupt.h"
 #include "src/cli/arguments.h"
 
 namespace muonbench {
 
 /// Each is collective over all ranks and returns the same code on all of them. A RuntimeFailure may escape on
 /// one rank alone: the caller then ends the job.
-[[nodiscard]] ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control);
+[[nodiscard]] ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control,
+                                   Interrupt& interrupt);
 [[nodiscard]] ExitCode golden_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control);
 
-/// Without MPI, in this process alone. Throws ConfigError, or RuntimeFailure if the output cannot be written.
+/// Without MPI, in this process alone. Both throw ConfigError, or RuntimeFailure if the output cannot be
+/// written.
 [[nodiscard]] ExitCode plan_command(const Arguments& arguments);
+[[nodiscard]] ExitCode models_command(const Arguments& arguments);
 
 }  // namespace muonbench

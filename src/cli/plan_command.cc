@@ -8,6 +8,7 @@
 #include "src/cli/agree.h"
 #include "src/cli/commands.h"
 #include "src/config/read_config.h"
+#include "src/report/report.h"
 
 namespace muonbench {
 
@@ -21,6 +22,7 @@ ExitCode plan_command(const Arguments& arguments) {
     return plan_run(*run);
   });
   result.argv = arguments.argv;
+  if (!arguments.output.empty()) write_file_atomically(arguments.output, to_json(result));
   deliver(result, arguments);
   return ExitCode::kDone;
 }

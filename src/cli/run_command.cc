@@ -8,20 +8,28 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/base/version.h"
+#include "src/bench/interrupt.h"
 #include "src/bench/resolve.h"
 #include "src/bench/session.h"
 #include "src/bench/wire.h"
 #include "src/cli/agree.h"
 #include "src/cli/commands.h"
+#include "src/cli/output_file.h"
 #include "src/config/read_config.h"
+#include "src/model/checkpoint.h"
 
 namespace muonbench {
 namespace {
 
-std::unique_ptr<ResolvedRun> read_run(const std::string& config_text, const Arguments& arguments, int ranks) {
+/// `checkpoint`: what rank 0 found at model.safetensors; empty on rank 0 itself.
+std::unique_ptr<ResolvedRun> read_run(const std::string& config_text, const Arguments& arguments, int ranks,
+                                      const std::string& checkpoint) {
   RunConfig config = read_config(config_text, arguments.config, arguments.overrides, vocabulary());
   return naming_source(arguments.config, [&] {
     require_world_size(config.parallelism, ranks, arguments.config);
+    config.model.checkpoint = checkpoint;
+    if (config.model.safetensors && checkpoint.empty())
+      config.model.checkpoint = checkpoint_tensors(*config.model.safetensors);
     return resolve(std::move(config));
   });
 }
@@ -38,20 +46,22 @@ void refuse_missing_abilities(const RunConfig& config, const Capabilities& devic
 
 }  // namespace
 
-ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control) {
+ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control,
+                     Interrupt& interrupt) {
   // Rank 0 alone reads files, so the others need no shared file system, and its command line is everybody's.
   Arguments arguments = own;
   std::unique_ptr<ResolvedRun> run;
   const auto config_text = decide_on_rank0(control, [&] {
     std::string content = read_text_file(own.config);
-    run = read_run(content, own, control.size());
+    run = read_run(content, own, control.size(), "");
     check_outputs(own);
     return content;
   });
   if (!config_text) return ExitCode::kUsage;
   arguments.config = control.broadcast(own.config);
   arguments.overrides = unpack_strings(control.broadcast(pack_strings(own.overrides)));
-  if (control.rank() != 0) run = read_run(*config_text, arguments, control.size());
+  const std::string checkpoint = control.broadcast(run ? run->config.model.checkpoint : "");
+  if (control.rank() != 0) run = read_run(*config_text, arguments, control.size(), checkpoint);
   const DomainPlace place = run->grid.coordinates(Family::kDense, runtime.rank()).place;
   init_log(text("rank {},{}", place.g.value(), place.t.value()),
            control.rank() == 0 ? LogLevel::kInfo : LogLevel::kWarn);
@@ -68,18 +78,27 @@ ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPla
     for (const std::string& warning : run->warnings) log_warn(warning);
 
   CommSet comms(run->grid, runtime.rank(), mpi_comms(runtime));
-  RankContext context{runtime.rank(), *device, comms, control};
+  OutputFile output(control.rank() == 0 ? arguments.output : std::string());
+  const Interrupt::Scope marking(interrupt, [&] { output.mark_interrupted(); });
+  Watchdog watchdog(run->config.run.timeout_seconds,
+                    text("rank {} on {}", runtime.rank().value(), runtime.host()));
+  Progress progress(control.rank() == 0 ? Progress::on_terminal() : Progress::Shown::kNo);
+  RankContext context{runtime.rank(), *device, comms, control, &watchdog, &interrupt.requested(), &progress};
   const Provenance provenance{arguments.argv,
                               std::string(version()),
                               std::string(git_sha()),
                               git_dirty(),
                               {{"mpi", mpi_library_version()}, {"compiler", std::string(compiler())}},
                               runtime.local_rank()};
-  SessionOutcome outcome = run_session(*run, provenance, context);
+  const SessionOutcome outcome =
+      run_session(*run, provenance, context, [&](const Result& so_far) { output.update(so_far); });
   if (control.rank() == 0) {
     for (const std::string& fault : outcome.faults) log_error(fault);
+    output.finish(outcome.result);
     deliver(outcome.result, arguments);
   }
+  // The first rank that ends has the launcher end the others: not before the result is written.
+  if (outcome.code == ExitCode::kInterrupted) control.barrier();
   return outcome.code;
 }
 

@@ -14,8 +14,8 @@ namespace muonbench {
 
 [[nodiscard]] const std::vector<KeyRow<RunConfig>>& run_keys();
 [[nodiscard]] const std::vector<KeyRow<TransformerConfig>>& transformer_keys();  ///< of model.transformer
-[[nodiscard]] const std::vector<KeyRow<MoeConfig>>& moe_keys();        ///< of model.transformer.moe
-[[nodiscard]] const std::vector<KeyRow<MlaConfig>>& mla_keys();        ///< of model.transformer.mla
+[[nodiscard]] const std::vector<KeyRow<MoeConfig>>& moe_keys();                  ///< of model.transformer.moe
+[[nodiscard]] const std::vector<KeyRow<MlaConfig>>& mla_keys();                  ///< of model.transformer.mla
 [[nodiscard]] const std::vector<KeyRow<ParamConfig>>& param_keys();    ///< of an entry of model.params
 [[nodiscard]] const std::vector<KeyRow<GroupConfig>>& group_keys();    ///< of an entry of muon.groups
 [[nodiscard]] const std::vector<KeyRow<InjectConfig>>& inject_keys();  ///< of an entry of gradients.inject

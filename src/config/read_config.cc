@@ -3,9 +3,11 @@
 #include "src/config/read_config.h"
 
 #include <algorithm>
+#include <array>
 
 #include "src/base/text.h"
 #include "src/config/check_keys.h"
+#include "src/config/common_rules.h"
 #include "src/config/key_table.h"
 #include "src/config/overrides.h"
 #include "src/config/read_parts.h"
@@ -49,11 +51,36 @@ void check_homes(const Key& top, const MuonConfig& muon) {
                      name_in(kHomePolicyNames, muon.home_policy)));
 }
 
-void check_world(const Key& top, const ParallelismConfig& parallelism) {
-  constexpr std::int64_t kMostRanks = 1 << 20;
-  const std::int64_t world = static_cast<std::int64_t>(parallelism.tp) * parallelism.gtp_remat;
-  if (world > kMostRanks)
-    (top / "parallelism").reject(text("tp * gtp_remat of at most {}", kMostRanks), text("{}", world));
+/// Factors of a number of ranks, each of which may be as large as the number itself.
+void check_ranks(const Key& parallelism, const std::string& what, const std::array<int, 4>& factors) {
+  std::int64_t product = 1;
+  for (const int factor : factors) {
+    product *= factor;
+    if (product > static_cast<std::int64_t>(kMostRanks))
+      parallelism.reject(text("{} of at most {}", what, kMostRanks),
+                         text("{} * {} * {} * {}", factors[0], factors[1], factors[2], factors[3]));
+  }
+}
+
+void check_world(const Key& top, const ParallelismConfig& p) {
+  const Key key = top / "parallelism";
+  check_ranks(key, "tp * gtp_remat * dp * pp", {p.tp, p.gtp_remat, p.dp, p.pp});
+  check_ranks(key, "expert_tp * ep * expert_gtp_remat * pp", {p.expert_tp, p.ep, p.expert_gtp_remat, p.pp});
+}
+
+void check_param_groups(const Key& top, const RunConfig& config) {
+  if (!config.model.params) return;
+  std::vector<std::string> labels = {"dense", "expert"};
+  for (const auto& [label, group] : config.muon.groups) labels.push_back(label);
+  for (std::size_t i = 0; i < config.model.params->size(); ++i) {
+    const std::optional<std::string>& group = (*config.model.params)[i].group;
+    if (!group || std::find(labels.begin(), labels.end(), *group) != labels.end()) continue;
+    const Key key = top.at("model.params")[i] / "group";
+    const std::string nearest = nearest_name(*group, labels);
+    key.reject(text("dense, expert or a key of muon.groups ({})",
+                    config.muon.groups.empty() ? "none" : join({labels.begin() + 2, labels.end()})),
+               key.got(), nearest.empty() ? "" : text(", did you mean {}?", nearest));
+  }
 }
 
 void check_injections(const Key& top, const RunConfig& config) {
@@ -99,11 +126,14 @@ RunConfig read_config(std::string_view json, const std::string& source,
   config.modes = read_modes(top, vocabulary);
   config.muon.custom_coefficients = read_custom_coefficients(top);
   config.muon.homes = read_homes(top);
+  config.muon.groups = read_groups(top, config.muon);
+  config.require = read_require(top, config.modes);
   config.gradients.inject = read_injections(top);
   config.run = with_backend_checked(top, config.run, vocabulary);
   check_coefficients(top, config.muon);
   check_homes(top, config.muon);
   check_world(top, config.parallelism);
+  check_param_groups(top, config);
   check_injections(top, config);
   config.resolved_json = resolved_json(config);
   return config;

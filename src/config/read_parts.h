@@ -22,5 +22,10 @@ namespace muonbench {
 [[nodiscard]] std::map<std::string, std::pair<int, int>> read_homes(const Key& top);
 [[nodiscard]] std::vector<NsCoefficients> read_custom_coefficients(const Key& top);
 [[nodiscard]] std::vector<InjectConfig> read_injections(const Key& top);
+/// What an entry leaves out is taken from `muon`.
+[[nodiscard]] std::map<std::string, GroupConfig> read_groups(const Key& top, const MuonConfig& muon);
+/// Thresholds on `modes`, the modes that run.
+[[nodiscard]] std::map<std::string, Bounds> read_require(const Key& top,
+                                                         const std::vector<std::string>& modes);
 
 }  // namespace muonbench

@@ -38,13 +38,10 @@ Json from_rows(const std::vector<KeyRow<T>>& rows, T values) {
   return json;
 }
 
-/// Keys of later builds below `prefix`, at their defaults.
-void add_later(Json& json, std::string_view prefix) {
-  for (const LaterKey& key : later_keys()) {
-    if (key.default_json.empty() || !key.path.starts_with(prefix)) continue;
-    const std::string_view rest = key.path.substr(prefix.size());
-    if (rest.find("[]") == std::string_view::npos) json[pointer(rest)] = Json::parse(key.default_json);
-  }
+/// Keys of later builds, at their defaults.
+void add_later(Json& json) {
+  for (const LaterKey& key : later_keys())
+    if (!key.default_json.empty()) json[pointer(key.path)] = Json::parse(key.default_json);
 }
 
 Json params_json(const std::vector<ParamConfig>& params) {
@@ -53,11 +50,40 @@ Json params_json(const std::vector<ParamConfig>& params) {
     Json entry = from_rows(param_keys(), param);
     entry["shape"] = param.shape;
     entry["tp_dim"] = param.tp_dim ? Json(*param.tp_dim) : Json(nullptr);
+    entry["group"] = param.group ? Json(*param.group) : Json(nullptr);
     entry["qkv_split"] = param.qkv_split;
-    add_later(entry, "model.params[].");
     list.push_back(std::move(entry));
   }
   return list;
+}
+
+Json transformer_json(const TransformerConfig& dims) {
+  Json json = from_rows(transformer_keys(), dims);
+  if (dims.moe) json["moe"] = from_rows(moe_keys(), *dims.moe);
+  if (dims.mla) {
+    json["mla"] = from_rows(mla_keys(), *dims.mla);
+    json["mla"]["q_rank"] = dims.mla->q_rank > 0 ? Json(dims.mla->q_rank) : Json(nullptr);
+  }
+  return json;
+}
+
+Json model_json(const ModelConfig& model) {
+  Json json = Json::object();
+  if (model.preset) json["preset"] = *model.preset;
+  if (model.layers) json["layers"] = *model.layers;
+  if (model.transformer) json["transformer"] = transformer_json(*model.transformer);
+  if (model.safetensors) json["safetensors"] = *model.safetensors;
+  if (model.params) json["params"] = params_json(*model.params);
+  return json;
+}
+
+Json require_json(const std::map<std::string, Bounds>& require) {
+  Json json = Json::object();
+  for (const auto& [name, bounds] : require) {
+    if (bounds.min) json[name]["min"] = *bounds.min;
+    if (bounds.max) json[name]["max"] = *bounds.max;
+  }
+  return json;
 }
 
 Json homes_json(const MuonConfig& muon) {
@@ -70,18 +96,20 @@ Json homes_json(const MuonConfig& muon) {
 
 std::string resolved_json(const RunConfig& config) {
   Json json = from_rows(run_keys(), config);
-  if (config.model.transformer)
-    json["model"]["transformer"] = from_rows(transformer_keys(), *config.model.transformer);
-  if (config.model.params) json["model"]["params"] = params_json(*config.model.params);
+  json["model"] = model_json(config.model);
   json["modes"] = config.modes;
   json["muon"]["homes"] = homes_json(config.muon);
+  json["muon"]["groups"] = Json::object();
+  for (const auto& [label, group] : config.muon.groups)
+    json["muon"]["groups"][label] = from_rows(group_keys(), group);
   json["muon"]["custom_coefficients"] = Json::array();
   for (const NsCoefficients& step : config.muon.custom_coefficients)
     json["muon"]["custom_coefficients"].push_back({step.a, step.b, step.c});
   json["gradients"]["inject"] = Json::array();
   for (const InjectConfig& injection : config.gradients.inject)
     json["gradients"]["inject"].push_back(from_rows(inject_keys(), injection));
-  add_later(json, "");
+  json["require"] = require_json(config.require);
+  add_later(json);
   // The default of `name` is a file's name, which may be any bytes.
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }

@@ -9,6 +9,8 @@
 #include "src/base/error.h"
 #include "src/base/hash.h"
 #include "src/base/text.h"
+#include "src/model/checkpoint.h"
+#include "src/model/presets.h"
 #include "src/model/transformer.h"
 
 namespace muonbench {
@@ -83,6 +85,14 @@ double gradient_scale(const Entry& entry, double global_scale) {
   return scale;
 }
 
+/// Entries of model.params are dealt together if they are equally large, wherever they stand.
+std::string expert_set_of(const ParamConfig& config) {
+  if (!config.expert_set.empty()) return config.expert_set;
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : config.shape) sizes.push_back(text("{}", size));
+  return text("shape {}", join(sizes, " x "));
+}
+
 Parameter parameter_of(const Entry& entry, const GradientsConfig& gradients) {
   const ParamConfig& config = entry.config;
   Parameter param;
@@ -94,7 +104,9 @@ Parameter parameter_of(const Entry& entry, const GradientsConfig& gradients) {
   param.gtp_remat = config.gtp_remat;
   param.expert = config.expert;
   param.group = config.group.value_or(config.expert ? "expert" : "dense");
+  param.layer = config.layer;
   param.stage = config.stage;
+  if (config.expert) param.expert_set = expert_set_of(config);
   param.gradient = fill_of(entry, gradients.fill);
   param.gradient_scale = gradient_scale(entry, gradients.scale);
   param.qkv_split = config.qkv_split;
@@ -125,7 +137,13 @@ class Builder {
       set_.params.push_back(param);
     }
   }
-  [[nodiscard]] ParamSet take() { return std::move(set_); }
+  void add_all(const std::vector<ParamConfig>& params, std::string_view source) {
+    for (const ParamConfig& param : params) add({param, text("{}: {}", source, param.name)});
+  }
+  [[nodiscard]] ParamSet take(std::int64_t layers) {
+    set_.layers = static_cast<int>(layers);
+    return std::move(set_);
+  }
 
  private:
   void add_bytes(const Entry& entry, const Parameter& param, std::int64_t copies) {
@@ -159,13 +177,26 @@ class Builder {
 
 ParamSet build_params(const ModelConfig& model, const GradientsConfig& gradients) {
   Builder builder(gradients);
-  if (model.transformer)
-    for (const ParamConfig& param : transformer_params(*model.transformer))
-      builder.add({param, text("model.transformer: {}", param.name)});
+  if (model.preset) {
+    const Preset& preset = preset_named(*model.preset);
+    builder.add_all(preset_params(preset, model.layers), "model.preset");
+    return builder.take(model.layers.value_or(static_cast<std::int64_t>(preset.layers.size())));
+  }
+  if (model.transformer) {
+    builder.add_all(transformer_params(*model.transformer), "model.transformer");
+    return builder.take(model.transformer->layers);
+  }
+  if (model.safetensors) {
+    const std::string& read = model.checkpoint;
+    const CheckpointModel found =
+        checkpoint_model(read.empty() ? checkpoint_tensors(*model.safetensors) : read, *model.safetensors);
+    builder.add_all(found.params, "model.safetensors");
+    return builder.take(found.layers);
+  }
   if (model.params)
     for (std::size_t i = 0; i < model.params->size(); ++i)
       builder.add({(*model.params)[i], text("model.params[{}]", i)});
-  return builder.take();
+  return builder.take(0);
 }
 
 }  // namespace muonbench

@@ -6,7 +6,8 @@
 
 namespace muonbench {
 
-std::vector<ParamGroup> muon_groups(const ParamSet& params, const MomentumRule& rule) {
+std::vector<ParamGroup> muon_groups(const ParamSet& params, const MomentumRule& rule,
+                                    const GroupRules& own_rules) {
   std::vector<ParamGroup> groups;
   for (int i = 0; i < params.size(); ++i) {
     const Parameter& param = params[ParamIndex(i)];
@@ -14,10 +15,13 @@ std::vector<ParamGroup> muon_groups(const ParamSet& params, const MomentumRule& 
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const ParamGroup& group) {
       return group.label == param.group && group.family == family_of(param);
     });
-    ParamGroup& group = same != groups.end()
-                            ? *same
-                            : groups.emplace_back(ParamGroup{param.group, family_of(param), rule, {}});
-    group.params.push_back(ParamIndex(i));
+    if (same != groups.end()) {
+      same->params.push_back(ParamIndex(i));
+      continue;
+    }
+    const auto own = own_rules.find(param.group);
+    groups.push_back(
+        {param.group, family_of(param), own == own_rules.end() ? rule : own->second, {ParamIndex(i)}});
   }
   return groups;
 }

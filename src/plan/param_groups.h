@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,12 @@ struct ParamGroup {
   return param.expert ? Family::kExpert : Family::kDense;
 }
 
-/// Groups in order of first appearance; parameters without gradient are in none.
-[[nodiscard]] std::vector<ParamGroup> muon_groups(const ParamSet& params, const MomentumRule& rule);
+/// Hyper-parameters of labels that differ from the rest.
+using GroupRules = std::map<std::string, MomentumRule>;
+
+/// Groups in order of first appearance, each by the rule of its label, else by `rule`; parameters without
+/// gradient are in none.
+[[nodiscard]] std::vector<ParamGroup> muon_groups(const ParamSet& params, const MomentumRule& rule,
+                                                  const GroupRules& own_rules = {});
 
 }  // namespace muonbench

@@ -49,9 +49,12 @@ std::vector<Residence> place_params(const ParamSet& params, const GridShape& sha
   return residences;
 }
 
-bool is_held(const Parameter& param, const Residence& residence, const RankGrid& grid, WorldRank rank) {
-  const Coordinates at = grid.coordinates(family_of(param), rank);
+bool is_held(const Parameter& param, const Residence& residence, const Coordinates& at) {
   return at.pp == residence.stage && (!param.expert || at.ep == residence.ep);
+}
+
+bool is_held(const Parameter& param, const Residence& residence, const RankGrid& grid, WorldRank rank) {
+  return is_held(param, residence, grid.coordinates(family_of(param), rank));
 }
 
 }  // namespace muonbench

@@ -25,6 +25,8 @@ struct Residence {
 /// Throws ConfigError: a stage beyond pp, an expert set whose count ep does not divide.
 [[nodiscard]] std::vector<Residence> place_params(const ParamSet& params, const GridShape& shape);
 
+/// True if a rank at these coordinates, of the grid of the parameter's family, holds the parameter.
+[[nodiscard]] bool is_held(const Parameter& param, const Residence& residence, const Coordinates& at);
 [[nodiscard]] bool is_held(const Parameter& param, const Residence& residence, const RankGrid& grid,
                            WorldRank rank);
 

@@ -18,6 +18,10 @@ Region rows_of(Region shard, Range rows, std::int64_t cols) {
   return Emitter::part(shard, Elements(rows.begin * cols), Elements(rows.count * cols));
 }
 
+Elements dealt_elements(std::int64_t rows, std::int64_t cols, int ranks, std::size_t rank) {
+  return Elements(deal_rows(rows, ranks, GroupRank(static_cast<int>(rank))).count * cols);
+}
+
 MemoryUse use_of(StateKind kind) {
   switch (kind) {
     case StateKind::kWeight: return MemoryUse::kWeights;
@@ -31,6 +35,23 @@ MemoryUse use_of(StateKind kind) {
 }
 
 }  // namespace
+
+Emitter::Emitter(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder)
+    : inputs_(inputs),
+      rank_(rank),
+      builder_(builder),
+      dense_place_(inputs.grid.coordinates(Family::kDense, rank).place),
+      expert_place_(inputs.grid.coordinates(Family::kExpert, rank).place),
+      is_held_(inputs.params.params.size()) {
+  const Coordinates dense = inputs.grid.coordinates(Family::kDense, rank);
+  const Coordinates expert = inputs.grid.coordinates(Family::kExpert, rank);
+  for (int i = 0; i < inputs.params.size(); ++i) {
+    const ParamIndex p(i);
+    const Coordinates& at = inputs.params[p].expert ? expert : dense;
+    is_held_[p.at()] = muonbench::is_held(inputs.params[p], inputs.residences[p.at()], at);
+    if (is_held_[p.at()]) held_.push_back(p);
+  }
+}
 
 ParamGroup Emitter::held_part(const ParamGroup& group) const {
   ParamGroup held{group.label, group.family, group.rule, {}};
@@ -69,11 +90,8 @@ std::optional<Region> Emitter::weight_copy(ParamIndex p, Range rows) {
 }
 
 void Emitter::declare(StatePlacement muon, StatePlacement adam) {
-  for (int i = 0; i < inputs_.params.size(); ++i) {
-    if (!is_held(ParamIndex(i))) continue;
-    const bool is_muon = inputs_.params[ParamIndex(i)].optimizer == OptimizerKind::kMuon;
-    declare_param(ParamIndex(i), is_muon ? muon : adam);
-  }
+  for (const ParamIndex p : held_)
+    declare_param(p, inputs_.params[p].optimizer == OptimizerKind::kMuon ? muon : adam);
 }
 
 void Emitter::declare_param(ParamIndex p, StatePlacement placement) {
@@ -131,8 +149,8 @@ void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size,
 
 std::vector<ParamIndex> Emitter::with_gradient() const {
   std::vector<ParamIndex> found;
-  for (int i = 0; i < inputs_.params.size(); ++i)
-    if (inputs_.params[ParamIndex(i)].has_gradient() && is_held(ParamIndex(i))) found.emplace_back(i);
+  for (const ParamIndex p : held_)
+    if (inputs_.params[p].has_gradient()) found.push_back(p);
   return found;
 }
 
@@ -159,50 +177,54 @@ void Emitter::adam(const std::vector<ParamIndex>& params, StatePlacement placeme
 
 void Emitter::param_gather(GroupKey group, const std::vector<ParamIndex>& params, int queue) {
   const int size = inputs_.grid.group_size(group);
-  const GroupRank me = inputs_.grid.index_in_group(group, rank_);
+  const auto me = static_cast<std::size_t>(inputs_.grid.index_in_group(group, rank_).value());
+
+  // All ranks of the group hold the same rows, which are dealt out among them.
+  struct Held {
+    Region shard;
+    std::int64_t true_rows, cols;
+  };
+  std::vector<Held> held;
+  held.reserve(params.size());
+  for (const ParamIndex p : params)
+    held.push_back({weight(p), spec(p).extent(place(group.family)).rows.count, spec(p).shard_shape().cols});
 
   // Received blocks by rank, each rank's rows of all parameters in list order.
-  std::vector<Segment> blocks;
-  std::vector<std::vector<Range>> rows(static_cast<std::size_t>(size));
+  std::vector<Segment> blocks(static_cast<std::size_t>(size));
+  for (const Held& one : held)
+    for (std::size_t r = 0; r < blocks.size(); ++r)
+      blocks[r].size += dealt_elements(one.true_rows, one.cols, size, r);
   Elements total;
-  for (int r = 0; r < size; ++r) {
-    Elements block;
-    for (const ParamIndex p : params) {
-      const std::int64_t true_rows = spec(p).extent(place(group.family)).rows.count;
-      rows[static_cast<std::size_t>(r)].push_back(deal_rows(true_rows, size, GroupRank(r)));
-      block += Elements(rows[static_cast<std::size_t>(r)].back().count * spec(p).shard_shape().cols);
-    }
-    blocks.push_back({total, block});
-    total += block;
+  for (Segment& block : blocks) {
+    block.offset = total;
+    total += block.size;
   }
   if (total == Elements(0)) return;  // all pads: the same on every rank of the group
 
-  const auto own = static_cast<std::size_t>(me.value());
-  const BufferId send = builder_.add_transient("param_gather.send", blocks[own].size, inputs_.param_dtype,
-                                               MemoryUse::kExchange);
+  const BufferId send =
+      builder_.add_transient("param_gather.send", blocks[me].size, inputs_.param_dtype, MemoryUse::kExchange);
   const BufferId receive =
       builder_.add_transient("param_gather.receive", total, inputs_.param_dtype, MemoryUse::kExchange);
   CopyOp pack, unpack;
-  for (int r = 0; r < size; ++r) {
-    const auto at = static_cast<std::size_t>(r);
-    Elements offset;
-    for (std::size_t i = 0; i < params.size(); ++i) {
-      const std::int64_t cols = spec(params[i]).shard_shape().cols;
-      const Region there = rows_of(weight(params[i]), rows[at][i], cols);
-      const Shape shape{rows[at][i].count, cols};
-      if (shape.rows > 0) {
-        if (r == me.value())
-          pack.tiles.push_back({there.buffer, there.offset, cols, send, offset, cols, shape});
-        else
-          unpack.tiles.push_back(
-              {receive, blocks[at].offset + offset, cols, there.buffer, there.offset, cols, shape});
-      }
-      offset += shape.elements();
+  unpack.tiles.reserve(held.size() * blocks.size());
+  std::vector<Elements> filled(blocks.size());  // of each block
+  for (const Held& one : held) {
+    for (std::size_t r = 0; r < blocks.size(); ++r) {
+      const Range rows = deal_rows(one.true_rows, size, GroupRank(static_cast<int>(r)));
+      if (rows.empty()) break;  // nor do the ranks behind have any
+      const Region there = rows_of(one.shard, rows, one.cols);
+      const Shape shape{rows.count, one.cols};
+      if (r == me)
+        pack.tiles.push_back({there.buffer, there.offset, one.cols, send, filled[r], one.cols, shape});
+      else
+        unpack.tiles.push_back(
+            {receive, blocks[r].offset + filled[r], one.cols, there.buffer, there.offset, one.cols, shape});
+      filled[r] += shape.elements();
     }
   }
   if (!pack.tiles.empty()) builder_.add(Phase::kParamGather, queue, std::move(pack));
   builder_.add(Phase::kParamGather, queue, AllGatherOp{group, builder_.whole(send), receive, blocks});
-  builder_.add(Phase::kParamGather, queue, std::move(unpack));
+  if (!unpack.tiles.empty()) builder_.add(Phase::kParamGather, queue, std::move(unpack));
 }
 
 }  // namespace muonbench

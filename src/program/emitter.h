@@ -13,20 +13,17 @@ namespace muonbench {
 /// What all emitters share for one rank: where a parameter's arrays are, and the passes that every mode has.
 class Emitter {
  public:
-  Emitter(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder)
-      : inputs_(inputs), rank_(rank), builder_(builder) {}
+  Emitter(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
 
   [[nodiscard]] const StepInputs& inputs() const { return inputs_; }
   [[nodiscard]] ProgramBuilder& builder() { return builder_; }
   [[nodiscard]] const ParamShardSpec& spec(ParamIndex p) const { return inputs_.specs[p.at()]; }
   [[nodiscard]] const std::string& name(ParamIndex p) const { return inputs_.params[p].name; }
-  [[nodiscard]] bool is_held(ParamIndex p) const {
-    return muonbench::is_held(inputs_.params[p], inputs_.residences[p.at()], inputs_.grid, rank_);
-  }
+  [[nodiscard]] bool is_held(ParamIndex p) const { return is_held_[p.at()]; }
   /// The group as this rank knows it: the parameters that it holds.
   [[nodiscard]] ParamGroup held_part(const ParamGroup& group) const;
   [[nodiscard]] DomainPlace place(Family family) const {
-    return inputs_.grid.coordinates(family, rank_).place;
+    return family == Family::kDense ? dense_place_ : expert_place_;
   }
 
   /// Creates the arrays that this rank holds of every parameter: weight, master and, if it has a gradient,
@@ -71,6 +68,9 @@ class Emitter {
   const StepInputs& inputs_;
   WorldRank rank_;
   ProgramBuilder& builder_;
+  DomainPlace dense_place_, expert_place_;
+  std::vector<bool> is_held_;     ///< per parameter of the model
+  std::vector<ParamIndex> held_;  ///< ascending
 };
 
 }  // namespace muonbench

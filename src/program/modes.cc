@@ -10,14 +10,14 @@ namespace muonbench {
 
 const std::vector<Mode>& modes() {
   static const std::vector<Mode> table = {
-      {"layer_sharded", MuonUse::kMuon, BitPromise::kAsDuplicated, "NS once, at each weight's home",
-       emit_layer_sharded},
-      {"duplicated", MuonUse::kMuon, BitPromise::kAsDuplicated,
+      {"layer_sharded", MuonUse::kMuon, BitPromise::kAsDuplicated, CostsDependOn::kShardsAndHomes,
+       "NS once, at each weight's home", emit_layer_sharded},
+      {"duplicated", MuonUse::kMuon, BitPromise::kAsDuplicated, CostsDependOn::kShards,
        "NS on every rank, after gathering every weight", emit_duplicated},
-      {"adam_dim0", MuonUse::kAdamOnly, BitPromise::kNone, "Adam on all, state dealt out by rows",
-       emit_adam_dim0},
-      {"adam_replicated", MuonUse::kAdamOnly, BitPromise::kNone, "Adam on all, state for every row held",
-       emit_adam_replicated},
+      {"adam_dim0", MuonUse::kAdamOnly, BitPromise::kNone, CostsDependOn::kShards,
+       "Adam on all, state dealt out by rows", emit_adam_dim0},
+      {"adam_replicated", MuonUse::kAdamOnly, BitPromise::kNone, CostsDependOn::kShards,
+       "Adam on all, state for every row held", emit_adam_replicated},
   };
   return table;
 }

@@ -39,11 +39,15 @@ enum class MuonUse { kMuon, kAdamOnly };
 /// What holds between a mode with ns_algorithm gemm and ns_batch_size 1 and mode duplicated.
 enum class BitPromise { kNone, kAsDuplicated };
 
+/// What tells two ranks' costs apart, beside the shapes of their shards.
+enum class CostsDependOn { kShards, kShardsAndHomes };
+
 /// THE table of modes.
 struct Mode {
   std::string_view name;
   MuonUse muon;
   BitPromise bits;
+  CostsDependOn costs;
   std::string_view what;  ///< one line for --help
   void (*emit)(const StepInputs&, WorldRank, ProgramBuilder&);
 };

@@ -9,8 +9,14 @@ namespace {
 struct AccessVisitor {
   Access access;
 
-  void read(const Region& region) { access.reads.push_back(region.buffer); }
-  void write(const Region& region) { access.writes.push_back(region.buffer); }
+  /// Lists of many pieces name the same few buffers again and again: once in a row is enough.
+  static void note(std::vector<BufferId>& ids, BufferId id) {
+    if (ids.empty() || ids.back() != id) ids.push_back(id);
+  }
+  void read(BufferId buffer) { note(access.reads, buffer); }
+  void write(BufferId buffer) { note(access.writes, buffer); }
+  void read(const Region& region) { read(region.buffer); }
+  void write(const Region& region) { write(region.buffer); }
   void update(const Region& region) {
     read(region);
     write(region);
@@ -29,20 +35,20 @@ struct AccessVisitor {
   }
   void operator()(const CopyOp& op) {
     for (const Tile& tile : op.tiles) {
-      access.reads.push_back(tile.src);
-      access.writes.push_back(tile.dst);
+      read(tile.src);
+      write(tile.dst);
     }
   }
   void operator()(const ZeroFillOp& op) {
     for (const Region& region : op.regions) write(region);
   }
   void operator()(const AllToAllOp& op) {
-    access.reads.push_back(op.send);
-    access.writes.push_back(op.receive);
+    read(op.send);
+    write(op.receive);
   }
   void operator()(const AllGatherOp& op) {
     read(op.send);
-    access.writes.push_back(op.receive);
+    write(op.receive);
   }
   void operator()(const NewtonSchulzOp& op) {
     for (const NewtonSchulzItem& item : op.items) {

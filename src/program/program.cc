@@ -3,7 +3,6 @@
 #include "src/program/program.h"
 
 #include <algorithm>
-#include <set>
 
 #include "src/base/check.h"
 #include "src/ns/schedule.h"
@@ -17,24 +16,30 @@ struct BufferHistory {
   std::vector<int> readers;
 };
 
+void sort_and_unique(std::vector<int>& ops) {
+  std::sort(ops.begin(), ops.end());
+  ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+}
+
 /// Ops that `op` must follow; records `op` in the history.
 std::vector<int> dependencies(const Access& access, int op, std::vector<BufferHistory>& history) {
-  std::set<int> after;
+  std::vector<int> after;
   const auto at = [&](BufferId id) -> BufferHistory& { return history[static_cast<std::size_t>(id.index)]; };
   for (const BufferId id : access.reads) {
-    if (at(id).writer >= 0) after.insert(at(id).writer);
+    if (at(id).writer >= 0) after.push_back(at(id).writer);
   }
   for (const BufferId id : access.writes) {
-    if (at(id).writer >= 0) after.insert(at(id).writer);
-    after.insert(at(id).readers.begin(), at(id).readers.end());
+    if (at(id).writer >= 0) after.push_back(at(id).writer);
+    after.insert(after.end(), at(id).readers.begin(), at(id).readers.end());
   }
   for (const BufferId id : access.writes) at(id) = BufferHistory{op, {}};
   for (const BufferId id : access.reads) {
     if (at(id).writer != op && (at(id).readers.empty() || at(id).readers.back() != op))
       at(id).readers.push_back(op);
   }
-  after.erase(op);
-  return {after.begin(), after.end()};
+  sort_and_unique(after);
+  std::erase(after, op);
+  return after;
 }
 
 /// Ops that touch each buffer, ascending.
@@ -90,12 +95,11 @@ void follow_earlier_tenants(StepProgram& program) {
     for (const BufferId id : arena_buffers_by_first_op(program, use)) {
       const std::int64_t begin = arena.offsets.at(id).value();
       Op& first = program.ops[static_cast<std::size_t>(program[id].first_op)];
-      std::set<int> after(first.after.begin(), first.after.end());
       for (const BufferId earlier : tenancy.take_over(begin, begin + program[id].bytes().value(), id)) {
         const std::vector<int>& ops = touching[static_cast<std::size_t>(earlier.index)];
-        after.insert(ops.begin(), ops.end());
+        first.after.insert(first.after.end(), ops.begin(), ops.end());
       }
-      first.after.assign(after.begin(), after.end());
+      sort_and_unique(first.after);
     }
   }
 }
@@ -109,13 +113,15 @@ BufferId ProgramBuilder::add_transient(std::string name, Elements size, DType dt
 
 BufferId ProgramBuilder::state(const StateSlot& slot, DType dtype, MemoryUse use,
                                const std::string& param_name) {
-  const auto known = states_.find(slot);
-  if (known != states_.end()) return known->second;
-  const BufferId id{static_cast<int>(program_.buffers.size())};
-  program_.buffers.push_back(BufferSpec{text("{}.{}", param_name, name_of(use)),
-                                        Elements(slot.rows.count * slot.cols), dtype, use, slot, -1, -1});
-  states_.emplace(slot, id);
-  return id;
+  if (states_.size() <= slot.param.at()) states_.resize(slot.param.at() + 1);
+  BufferId& known = states_[slot.param.at()][static_cast<std::size_t>(slot.kind)];
+  if (known.index < 0) {
+    known = BufferId{static_cast<int>(program_.buffers.size())};
+    program_.buffers.push_back(BufferSpec{text("{}.{}", param_name, name_of(use)),
+                                          Elements(slot.rows.count * slot.cols), dtype, use, slot, -1, -1});
+  }
+  MUONBENCH_CHECK(program_[known].slot == slot, "{}: two slots of one kind", param_name);
+  return known;
 }
 
 Region ProgramBuilder::whole(BufferId buffer) const {

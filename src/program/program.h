@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +16,7 @@ namespace muonbench {
 /// A persistent array of one parameter on one rank. Weights and gradients cover the shard, pads included;
 /// master, momentum and Adam moments cover the rows for which the rank keeps state.
 enum class StateKind { kWeight, kMaster, kMomentum, kExpAvg, kExpAvgSq, kGradient };
+inline constexpr int kStateKindCount = static_cast<int>(StateKind::kGradient) + 1;
 
 struct StateSlot {
   ParamIndex param;
@@ -114,7 +116,7 @@ class ProgramBuilder {
   explicit ProgramBuilder(NsOptions ns) { program_.ns = std::move(ns); }
 
   BufferId add_transient(std::string name, Elements size, DType dtype, MemoryUse use);
-  /// The buffer of a slot, created at the first call.
+  /// The buffer of a slot, created at the first call; a parameter has one slot of a kind.
   BufferId state(const StateSlot& slot, DType dtype, MemoryUse use, const std::string& param_name);
   void add(Phase phase, int queue, Work work);
   void keep(KeptState kept) { program_.kept.push_back(kept); }
@@ -127,7 +129,7 @@ class ProgramBuilder {
 
  private:
   StepProgram program_;
-  std::map<StateSlot, BufferId> states_;
+  std::vector<std::array<BufferId, kStateKindCount>> states_;  ///< by parameter and kind
 };
 
 }  // namespace muonbench

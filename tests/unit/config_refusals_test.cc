@@ -55,7 +55,7 @@ TEST(ConfigRefusal, NamesAnUnknownKeyAndTheNearestOne) {
       {minimal_and(R"("warmpu": 3)"),
        "warmpu: unknown key, known here: schema_version, name, model, parallelism, modes, muon, adam, "
        "gradients, run, "
-       "layer_wise, require"},
+       "require, layer_wise"},
       {R"({"model": {"params": [{"name": "v", "shape": [1, 1]}, {"name": "w", "shap": [1, 1]}]}})",
        "model.params[1].shap: unknown key, did you mean shape?"},
       {R"({"model": {"transformer": {"ffn_hiden": 4}}})",
@@ -119,7 +119,14 @@ TEST(ConfigRefusal, NamesNumberAndRangeOfAnInteger) {
        "gradients.seed: expected an integer in 0..18446744073709551615, got 18446744073709551616"},
       {minimal_and(R"("schema_version": 2)"), "schema_version: expected 1, got 2"},
       {minimal_and(R"("parallelism": {"tp": 2048, "gtp_remat": 1024})"),
-       "parallelism: expected tp * gtp_remat of at most 1048576, got 2097152"},
+       "parallelism: expected tp * gtp_remat * dp * pp of at most 1048576, got 2048 * 1024 * 1 * 1"},
+      {minimal_and(R"("parallelism": {"tp": 1048576, "gtp_remat": 1048576, "dp": 1048576, "pp": 1048576})"),
+       "parallelism: expected tp * gtp_remat * dp * pp of at most 1048576, got 1048576 * 1048576 * 1048576 * "
+       "1048576"},
+      {minimal_and(R"("parallelism": {"ep": 2048, "expert_tp": 1024})"),
+       "parallelism: expected expert_tp * ep * expert_gtp_remat * pp of at most 1048576, got 1024 * 2048 * 1 "
+       "* "
+       "1"},
   });
   EXPECT_EQ(refusal(minimal_and(R"("run": {"warmup_steps": 0, "steps": 1})")), "");
 }
