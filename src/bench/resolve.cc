@@ -12,6 +12,7 @@
 #include "src/base/error.h"
 #include "src/base/hash.h"
 #include "src/base/text.h"
+#include "src/bench/thresholds.h"
 #include "src/model/build_params.h"
 #include "src/ns/coefficients.h"
 #include "src/ns/schedule.h"
@@ -177,6 +178,7 @@ ResolvedRun::ResolvedRun(RunConfig run_config)
       inputs(make_step_inputs(config, params, grid, warnings)) {}
 
 std::unique_ptr<ResolvedRun> resolve(RunConfig config) {
+  refuse_unknown_fields(config);
   return std::make_unique<ResolvedRun>(std::move(config));
 }
 

@@ -9,6 +9,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/bench/collect.h"
+#include "src/bench/thresholds.h"
 
 namespace muonbench {
 namespace {
@@ -45,9 +46,12 @@ class Session {
     }
     restore_order();
     add_speedups(outcome_.result.modes);
-    agree_on_code();
     outcome_.result.complete = outcome_.code == ExitCode::kDone;
-    if (outcome_.result.complete) outcome_.result.status = "ok";
+    if (outcome_.result.complete) {
+      outcome_.result.status = "ok";
+      judge_thresholds();
+    }
+    agree_on_code();
     return std::move(outcome_);
   }
 
@@ -138,6 +142,15 @@ class Session {
     if (parity.bit_identical == false && promises_bits(mode)) {
       fault(text("differs from {}, max_abs_diff {}", kReferenceMode,
                  parity.max_abs_diff ? text("{}", *parity.max_abs_diff) : "not finite"));
+    }
+  }
+
+  /// A missed threshold is the measurement's verdict, not its failure: the result is complete.
+  void judge_thresholds() {
+    if (context_.rank.value() != 0) return;
+    for (std::string& line : missed_bounds(run_.config, outcome_.result)) {
+      outcome_.code = ExitCode::kThreshold;
+      outcome_.faults.push_back(std::move(line));
     }
   }
 

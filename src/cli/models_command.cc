@@ -101,7 +101,8 @@ std::string weights_of(const Preset& preset) {
 }  // namespace
 
 ExitCode models_command(const Arguments& arguments) {
-  print_result(arguments.model.empty() ? list_of_models() : weights_of(preset_named(arguments.model, "models NAME")));
+  print_result(arguments.model.empty() ? list_of_models()
+                                       : weights_of(preset_named(arguments.model, "models NAME")));
   return ExitCode::kDone;
 }
 

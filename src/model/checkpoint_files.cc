@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -91,7 +92,7 @@ Extent checked_tensor(const std::string& name, const Json& tensor, const DataPar
   if (bits == 0) reject("a dtype of the format", tensor["dtype"]);
   if (!are_sizes(shape)) reject("a shape of sizes", shape);
   if (!are_sizes(offsets) || offsets.size() != 2) reject("data_offsets [begin, end]", offsets);
-  const Extent extent{offsets[0], offsets[1], name};
+  Extent extent{offsets[0], offsets[1], name};
   const std::optional<std::uint64_t> bytes = bytes_of(shape, bits);
   if (extent.begin > extent.end || !bytes || extent.end - extent.begin != *bytes)
     reject(text("data_offsets as far apart as its dtype and shape {} say", shape.dump()), offsets);
