@@ -17,7 +17,7 @@ result is missing or incomplete. A failed point leaves HASH.failed.json. DIR/tab
 Exit status: 0 all points have a result; 1 some failed; 2 usage; 130 interrupted.
 
 The Slurm template is a shell script with {ranks}, {name}, {log} and {command}; {command} starts with the program and
-is to be put behind srun or mpirun. configs/sweep.sbatch is one.
+is to be put behind srun or mpirun. configs/sweeps/slurm.sbatch is one.
 """
 
 import argparse

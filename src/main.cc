@@ -1,5 +1,6 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -24,7 +25,7 @@ int launched_rank() {
   return 0;
 }
 
-int end_before_mpi(const ParsedArguments& parsed) {
+int end_before_mpi(const ParsedArguments& parsed) try {
   if (launched_rank() == 0) {
     if (parsed.ends == ExitCode::kDone)
       print_result(parsed.text);
@@ -32,6 +33,9 @@ int end_before_mpi(const ParsedArguments& parsed) {
       log_error(parsed.text);
   }
   return static_cast<int>(*parsed.ends);
+} catch (const Error& error) {
+  log_error(error.what());
+  return static_cast<int>(error.code());
 }
 
 /// Ends with what the error asks for, said once.
@@ -59,6 +63,8 @@ int run_with_mpi(const Arguments& arguments, const MpiRuntime& runtime, Interrup
 
 int run_process(int argc, char** argv) {
   init_log(text("rank {}", launched_rank()), launched_rank() == 0 ? LogLevel::kInfo : LogLevel::kWarn);
+  // A reader that went away is a failed write, not a signal death.
+  std::signal(SIGPIPE, SIG_IGN);
   const ParsedArguments parsed = parse_arguments(argc, argv);
   if (parsed.ends) return end_before_mpi(parsed);
   const Command command = parsed.arguments.command;

@@ -16,7 +16,7 @@ enum class WeightDecayMethod { kDecoupled, kIndependent, kL2, kPalm };
 /// Source: layer-sharded Muon's momentum step; lerp as PyTorch defines it.
 struct MomentumRule {
   float lr = 0.0F;
-  float momentum = 0.0F;
+  double momentum = 0.0;  ///< 1 - momentum is formed in double, then both are rounded
   float weight_decay = 0.0F;
   bool nesterov = true;
   WeightDecayMethod weight_decay_method = WeightDecayMethod::kDecoupled;
@@ -45,8 +45,8 @@ struct MomentumRule {
 ///   p)
 struct AdamRule {
   float lr = 0.0F;
-  float beta1 = 0.0F;
-  float beta2 = 0.0F;
+  double beta1 = 0.0;  ///< 1 - beta and 1 - beta^k are formed in double, then rounded
+  double beta2 = 0.0;
   float eps = 0.0F;
   float weight_decay = 0.0F;
   bool decoupled_weight_decay = true;

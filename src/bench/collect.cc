@@ -50,7 +50,7 @@ std::optional<double> imbalance(const std::vector<RankCosts>& costs, double (*of
 
 enum class Verified { kYes, kNo };
 
-std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& inputs, MuonUse muon,
+std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& inputs, const Mode& mode,
                                    Verified verified) {
   std::vector<ParamInfo> infos;
   for (std::size_t i = 0; i < inputs.specs.size(); ++i) {
@@ -60,7 +60,7 @@ std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& in
     info.shape =
         param.dims == 1 ? std::vector{param.shape.rows} : std::vector{param.shape.rows, param.shape.cols};
     info.sharding = name_of(inputs.specs[i].sharding());
-    if (const auto& home = inputs.homes[i]; home && muon == MuonUse::kMuon) {
+    if (const auto& home = inputs.homes[i]; home && mode.costs == CostsDependOn::kShardsAndHomes) {
       info.home =
           HomeInfo{param.name, home->g.value(), home->t ? std::optional(home->t->value()) : std::nullopt};
     }
@@ -175,7 +175,7 @@ CollectedMode collect_mode(const Mode& mode, const ResolvedRun& run, const ModeR
   const bool checked = run.config.run.verify && mode_run.ending == Ending::kAllSteps;
   const Verified verified = checked ? Verified::kYes : Verified::kNo;
   if (verified == Verified::kYes) info.nonfinite_values = collected.check.nonfinite();
-  info.params = param_infos(collected.check, run.inputs, mode.muon, verified);
+  info.params = param_infos(collected.check, run.inputs, mode, verified);
   return collected;
 }
 
@@ -184,10 +184,10 @@ ModelInfo model_info(const StepInputs& inputs) {
   info.parameters = inputs.params.elements().value();
   info.muon_parameters = inputs.params.elements(OptimizerKind::kMuon).value();
   info.adam_parameters = inputs.params.elements(OptimizerKind::kAdam).value();
-  for (const Parameter& param : inputs.params.params)
-    if (param.optimizer == OptimizerKind::kMuon) ++info.muon_matrices;
-  for (const ParamGroup& group : inputs.groups)
+  for (const ParamGroup& group : inputs.groups) {
+    info.muon_matrices += static_cast<std::int64_t>(group.params.size());
     for (const ParamIndex p : group.params) info.ns_flops += ns_flops(inputs.params[p].shape, inputs.ns);
+  }
   return info;
 }
 

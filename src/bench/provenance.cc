@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <sstream>
+#include <thread>
 
 #include "src/base/text.h"
 #include "src/bench/collect.h"
@@ -10,9 +11,17 @@
 namespace muonbench {
 namespace {
 
+/// Cores that the ranks of this host may use together. The quota of a control group is known to a rank that
+/// is bound to none of them alone.
+int lent_cores(const Provenance& provenance) {
+  const int bound = static_cast<int>(std::thread::hardware_concurrency());
+  return bound >= provenance.local_cores ? std::min(usable_cores(), provenance.local_cores)
+                                         : provenance.local_cores;
+}
+
 /// What a rank says of its host and device, a line each; names of hosts and devices hold no line ends.
 std::string describe_rank(const Provenance& provenance, const Capabilities& device) {
-  return text("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", host_name(), provenance.local_rank, usable_cores(),
+  return text("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", host_name(), provenance.local_rank, lent_cores(provenance),
               device.threads, device.device_name, device.memory_bytes, device.pci.value_or(""));
 }
 

@@ -21,8 +21,8 @@ namespace muonbench {
 namespace {
 
 MomentumRule muon_rule(const MuonConfig& muon) {
-  return MomentumRule{static_cast<float>(muon.lr), static_cast<float>(muon.momentum),
-                      static_cast<float>(muon.weight_decay), muon.nesterov, muon.weight_decay_method};
+  return MomentumRule{static_cast<float>(muon.lr), muon.momentum, static_cast<float>(muon.weight_decay),
+                      muon.nesterov, muon.weight_decay_method};
 }
 
 GroupRules group_rules(const MuonConfig& muon) {
@@ -37,9 +37,12 @@ GroupRules group_rules(const MuonConfig& muon) {
 }
 
 AdamRule adam_rule(const AdamConfig& adam) {
-  return AdamRule{static_cast<float>(adam.lr),           static_cast<float>(adam.beta1),
-                  static_cast<float>(adam.beta2),        static_cast<float>(adam.eps),
-                  static_cast<float>(adam.weight_decay), adam.decoupled_weight_decay};
+  return AdamRule{static_cast<float>(adam.lr),
+                  adam.beta1,
+                  adam.beta2,
+                  static_cast<float>(adam.eps),
+                  static_cast<float>(adam.weight_decay),
+                  adam.decoupled_weight_decay};
 }
 
 NsOptions ns_options(const MuonConfig& muon) {
@@ -60,6 +63,23 @@ void refuse_uncountable_work(const ParamSet& params, const NsOptions& ns) {
                "expected it to fit a signed 64-bit number",
                param.name, param.shape.rows, param.shape.cols, flops));
     }
+  }
+}
+
+/// What a rank holds, pads included, and what a step moves on top of it must be countable in 64 bits.
+void refuse_uncountable_bytes(const ParamSet& params, const std::vector<ParamShardSpec>& specs) {
+  constexpr double kMostBytesPerElement =
+      64.0;  // weight, gradient, state, exchange and scratch of one element
+  double bytes = 0.0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const auto rows = static_cast<double>(specs[i].tp_local_shape().rows + specs[i].pad_length);
+    bytes += rows * static_cast<double>(specs[i].full_shape.cols) * specs[i].domain.tp * kMostBytesPerElement;
+    if (bytes < static_cast<double>(std::numeric_limits<std::int64_t>::max())) continue;
+    throw ConfigError(
+        text("parameter '{}' ({} x {}): with {} pad rows, the model takes {:.3g} bytes so far, expected them "
+             "to fit a signed 64-bit number",
+             params.params[i].name, params.params[i].shape.rows, params.params[i].shape.cols,
+             specs[i].pad_length, bytes));
   }
 }
 
@@ -102,15 +122,19 @@ std::vector<Pool> pools_of(const StepInputs& inputs, Pooling pooling) {
   return found;
 }
 
-void refuse_unknown_names(const MuonConfig& muon, const ParamSet& params) {
+/// Every entry, used or not: a name that is no parameter's, a home outside the parameter's domain.
+void refuse_impossible_homes(const MuonConfig& muon, const StepInputs& inputs) {
   std::vector<std::string> names;
-  names.reserve(params.params.size());
-  for (const Parameter& param : params.params) names.push_back(param.name);
+  names.reserve(inputs.params.params.size());
+  for (const Parameter& param : inputs.params.params) names.push_back(param.name);
   for (const auto& [name, home] : muon.homes) {
-    if (params.find(name)) continue;
-    const std::string nearest = nearest_name(name, names);
-    throw ConfigError(text("muon.homes.{}: no such parameter{}", name,
-                           nearest.empty() ? "" : text(", did you mean {}?", nearest)));
+    const std::optional<ParamIndex> p = inputs.params.find(name);
+    if (!p) {
+      const std::string nearest = nearest_name(name, names);
+      throw ConfigError(text("muon.homes.{}: no such parameter{}", name,
+                             nearest.empty() ? "" : text(", did you mean {}?", nearest)));
+    }
+    require_home_inside(name, home, inputs.specs[p->at()].domain);
   }
 }
 
@@ -126,7 +150,7 @@ void assign_homes(const MuonConfig& muon, StepInputs& inputs, std::vector<std::s
       return;
     case HomePolicy::kExplicit: break;
   }
-  refuse_unknown_names(muon, inputs.params);
+  refuse_impossible_homes(muon, inputs);
   std::vector<std::string> absent;
   for (const Pool& pool : pools_of(inputs, Pooling::kPerGroup)) {
     const ExplicitHomes homes = explicit_homes(pool.candidates(inputs), pool.domain, muon.homes);
@@ -165,6 +189,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
     inputs.specs.push_back(ParamShardSpec::from_param(param, grid.domain(family_of(param)),
                                                       config.parallelism.pad_for_alignment));
   }
+  refuse_uncountable_bytes(params, inputs.specs);
   inputs.homes.resize(params.params.size());
   assign_homes(config.muon, inputs, warnings);
   return inputs;

@@ -84,13 +84,15 @@ class Session {
 
   Ending run_one(const Mode& mode, const std::vector<std::string>& hosts) {
     if (mode.muon == MuonUse::kMuon && context_.rank.value() == 0 && run_.inputs.groups.empty())
-      log_warn(text("mode {}: no parameter goes to Muon: no NS runs", mode.name));
+      log_warn(text("mode {}: no parameter with a gradient goes to Muon: no NS runs", mode.name));
     ModeRun mode_run = run_mode(mode, run_.inputs, run_.config.run, values_, context_);
     CollectedMode collected = collect_mode(mode, run_, mode_run, hosts, context_.control);
     const Ending ending = mode_run.ending;
     if (ending == Ending::kAllSteps) {
       collected.info.parity = parity(mode, mode_run);
       judge(mode, collected);
+    } else {
+      collected.info.parity.why = "interrupted";
     }
     outcome_.result.modes.push_back(std::move(collected.info));
     if (mode.name == kReferenceMode) reference_ = std::move(mode_run.masters);
@@ -113,11 +115,14 @@ class Session {
         {mine.bit_identical ? 0.0 : 1.0, finite ? mine.max_abs_diff : 0.0, finite ? 0.0 : 1.0});
     ParityInfo info;
     info.reference_mode = kReferenceMode;
-    info.bit_identical = all[0] == 0.0;
-    if (all[2] == 0.0)
+    if (all[2] == 0.0) {
+      info.bit_identical = all[0] == 0.0;
       info.max_abs_diff = all[1];
-    else
+      if (!promises_bits(mode)) info.why = "equal bits are not promised";
+    } else {
+      // A NaN beside a NaN proves nothing.
       info.why = "a value is not finite";
+    }
     return info;
   }
 

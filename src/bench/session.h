@@ -21,6 +21,7 @@ struct Provenance {
   bool git_dirty = false;
   std::map<std::string, std::string> versions;  ///< of libraries that no device reports: mpi, compiler
   int local_rank = 0;
+  int local_cores = 1;  ///< that the ranks of this host may run on, together
 };
 
 /// How a session ended on all ranks alike; the result is filled in on rank 0.

@@ -47,6 +47,16 @@ void check_values(const MasterRows& master, const MasterRows& weights, DType wei
   }
 }
 
+/// By parameter index.
+std::vector<std::int64_t> nonfinite_moments(const RankState& state, std::size_t params) {
+  std::vector<std::int64_t> counts(params, 0);
+  for (const StateKind kind : {StateKind::kMomentum, StateKind::kExpAvg, StateKind::kExpAvgSq})
+    for (const MasterRows& rows : state.read(kind))
+      counts[rows.param.at()] +=
+          std::count_if(rows.values.begin(), rows.values.end(), [](float v) { return !std::isfinite(v); });
+  return counts;
+}
+
 using Place = std::tuple<int, Range, Range>;  // parameter, rows, cols
 
 /// Compares everything that is said of one place with what was said first.
@@ -94,6 +104,7 @@ std::vector<RowCheck> check_rows(const RankState& state, const StepInputs& input
                                  const ValueSource& initial) {
   const std::vector<MasterRows> masters = state.read_master();
   const std::vector<MasterRows> weights = state.read_weights();
+  const std::vector<std::int64_t> bad_moments = nonfinite_moments(state, inputs.params.params.size());
   std::vector<RowCheck> checks;
   for (std::size_t i = 0; i < masters.size(); ++i) {
     const MasterRows& master = masters[i];
@@ -106,6 +117,7 @@ std::vector<RowCheck> check_rows(const RankState& state, const StepInputs& input
     check.digest = digest_of(master, full_cols);
     check.weight_rows = weights[i].rows;
     check.weight_digest = digest_of(weights[i], full_cols);
+    check.nonfinite_moments = bad_moments[master.param.at()];
     check_values(master, weights[i], inputs.param_dtype, initial, check);
     checks.push_back(check);
   }
@@ -130,6 +142,11 @@ ModelCheck merge_checks(const std::vector<std::vector<RowCheck>>& by_rank, const
       if (check.weights_unlike_master > 0) {
         model.faults.push_back(text("{}: {} weights on rank {} are not their master copy, rounded",
                                     params[ParamIndex(check.param)].name, check.weights_unlike_master, r));
+      }
+      // An overflowed moment can make an update of zeros, which no weight shows.
+      if (check.nonfinite_moments > 0) {
+        model.faults.push_back(text("parameter {}: {} values of its moments on rank {} are not finite",
+                                    params[ParamIndex(check.param)].name, check.nonfinite_moments, r));
       }
       if (check.counted == 1) add_counted(check, model.params[static_cast<std::size_t>(check.param)]);
     }

@@ -20,6 +20,7 @@ struct RowCheck {
   std::uint64_t digest = 0;
   double delta_abs_min = 0.0, delta_abs_max = 0.0;  ///< meaningless if rows are empty
   std::int64_t nonfinite = 0;
+  std::int64_t nonfinite_moments = 0;  ///< of momentum, exp_avg and exp_avg_sq
   // The shard's weights, of which all ranks with the same shard hold equal copies.
   Range weight_rows;
   std::uint64_t weight_digest = 0;

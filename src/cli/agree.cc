@@ -3,6 +3,7 @@
 #include "src/cli/agree.h"
 
 #include <cstdio>
+#include <filesystem>
 
 #include "src/backend/mpi/mpi_comm.h"
 #include "src/backend/select.h"
@@ -71,6 +72,9 @@ std::string render(const Result& result, OutputFormat format) {
 void check_outputs(const Arguments& arguments) {
   for (const std::string& path : {arguments.output, arguments.csv})
     if (!path.empty()) check_output_writable(path, arguments.overwrite);
+  const auto plain = [](const std::string& path) { return std::filesystem::weakly_canonical(path); };
+  if (!arguments.output.empty() && !arguments.csv.empty() && plain(arguments.output) == plain(arguments.csv))
+    throw ConfigError(text("--csv: expected another file than --output, got {} for both", arguments.csv));
 }
 
 void deliver(const Result& result, const Arguments& arguments) {

@@ -89,13 +89,15 @@ ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPla
                               std::string(git_sha()),
                               git_dirty(),
                               {{"mpi", mpi_library_version()}, {"compiler", std::string(compiler())}},
-                              runtime.local_rank()};
+                              runtime.local_rank(),
+                              runtime.local_cores()};
   const SessionOutcome outcome =
       run_session(*run, provenance, context, [&](const Result& so_far) { output.update(so_far); });
   if (control.rank() == 0) {
     for (const std::string& fault : outcome.faults) log_error(fault);
-    output.finish(outcome.result);
+    // The file comes last: it says that all was delivered.
     deliver(outcome.result, arguments);
+    output.finish(outcome.result);
   }
   // The first rank that ends has the launcher end the others: not before the result is written.
   if (outcome.code == ExitCode::kInterrupted) control.barrier();

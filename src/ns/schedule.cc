@@ -52,7 +52,7 @@ std::int64_t ns_flops(Shape full, const NsOptions& options) {
 }
 
 Elements ns_scratch_elements(NsShape shape, const NsOptions& /*options*/) {
-  return ns_scratch_layout(shape.matrix).total * shape.batch;
+  return ns_scratch_layout(shape.matrix).total;
 }
 
 NsScratchLayout ns_scratch_layout(Shape full) {

@@ -87,6 +87,13 @@ std::vector<std::optional<Home>> round_robin_homes(const std::vector<HomeCandida
   return homes;
 }
 
+void require_home_inside(const std::string& name, std::pair<int, int> home, DomainShape domain) {
+  const auto [g, t] = home;
+  if (g >= 0 && g < domain.gtp_remat && t >= 0 && t < domain.tp) return;
+  throw ConfigError(text("muon.homes.{}: expected [g, t] with g in 0..{} and t in 0..{}, got [{}, {}]", name,
+                         domain.gtp_remat - 1, domain.tp - 1, g, t));
+}
+
 ExplicitHomes explicit_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain,
                              const std::map<std::string, std::pair<int, int>>& homes) {
   ExplicitHomes result{round_robin_homes(candidates, domain), {}};
@@ -97,11 +104,8 @@ ExplicitHomes explicit_homes(const std::vector<HomeCandidate>& candidates, Domai
       if (result.homes[i]) result.absent.push_back(candidate.name);
       continue;
     }
+    require_home_inside(candidate.name, given->second, domain);
     const auto [g, t] = given->second;
-    if (g < 0 || g >= domain.gtp_remat || t < 0 || t >= domain.tp) {
-      throw ConfigError(text("muon.homes.{}: expected [g, t] with g in 0..{} and t in 0..{}, got [{}, {}]",
-                             candidate.name, domain.gtp_remat - 1, domain.tp - 1, g, t));
-    }
     if (result.homes[i]) result.homes[i] = home_at(candidate.spec, g, t);
   }
   return result;

@@ -40,6 +40,9 @@ struct HomeCandidate {
 [[nodiscard]] std::vector<std::optional<Home>> round_robin_homes(const std::vector<HomeCandidate>& candidates,
                                                                  DomainShape domain);
 
+/// Throws ConfigError naming the key, the range and the home if it lies outside the domain.
+void require_home_inside(const std::string& name, std::pair<int, int> home, DomainShape domain);
+
 /// Homes as given by name, (g, t) range-checked (ConfigError naming parameter, got and range); candidates
 /// absent from `homes` go round robin, and their names are returned for one warning.
 struct ExplicitHomes {

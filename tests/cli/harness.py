@@ -35,6 +35,11 @@ def program():
     return str(pathlib.Path(__file__).resolve().parents[2] / "bazel-bin" / "src" / "muonbench")
 
 
+def mpirun():
+    """Its command line, for more ranks than cores."""
+    return [os.environ.get("MPIRUN", "mpirun"), "--oversubscribe", "--bind-to", "none"]
+
+
 def strict_json(text):
     """One JSON document; NaN and Infinity, which Python would take, are refused."""
 
@@ -119,18 +124,22 @@ class CliTest(unittest.TestCase):
         path.write_text(config if isinstance(config, str) else json.dumps(config), encoding="utf-8")
         return path
 
-    def start(self, ranks, *arguments, output=None):
-        environment = {
-            **os.environ,
+    def start(self, ranks, *arguments, output=None, environment=None):
+        """environment: what is set besides; None as a value takes a name away."""
+        launch = [] if ranks == ALONE else [*mpirun(), "-n", str(ranks)]
+        return self.execute([*launch, program(), *arguments], output=output, environment=environment)
+
+    def execute(self, command, output=None, environment=None):
+        """Any command line, with mpirun made usable for root."""
+        changed = {
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OPENBLAS_NUM_THREADS": "1",
+            **(environment or {}),
         }
-        mpirun = os.environ.get("MPIRUN", "mpirun")
-        launch = [] if ranks == ALONE else [mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)]
         process = subprocess.Popen(
-            launch + [program()] + [str(argument) for argument in arguments],
-            env=environment,
+            [str(word) for word in command],
+            env={name: value for name, value in {**os.environ, **changed}.items() if value is not None},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -147,19 +156,18 @@ class CliTest(unittest.TestCase):
             except subprocess.TimeoutExpired:
                 process.kill()
                 stdout, stderr = process.communicate()
-            self.fail(f"{arguments} hung for {TIMEOUT_SECONDS} s\n{stderr}")
+            self.fail(f"{command} hung for {TIMEOUT_SECONDS} s\n{stderr}")
         return Run(process, stdout, stderr, output)
 
-    def run_job(self, ranks, config, *arguments, output=None):
+    def run_job(self, ranks, config, *arguments, output=None, environment=None):
         """muonbench run with a configuration and a result file of its own."""
         self._runs += 1
         output = output or self.path(f"result{self._runs}.json")
-        return self.start(
-            ranks, "run", "--config", self.write_config(config), "--output", output, *arguments, output=output
-        )
+        words = ["run", "--config", self.write_config(config), "--output", output, *arguments]
+        return self.start(ranks, *words, output=output, environment=environment)
 
-    def run_ok(self, ranks, config, *arguments):
-        run = self.run_job(ranks, config, *arguments)
+    def run_ok(self, ranks, config, *arguments, environment=None):
+        run = self.run_job(ranks, config, *arguments, environment=environment)
         self.assertEqual(run.returncode, DONE, run.stderr)
         self.assertTrue(run.result["complete"])
         self.assertEqual(run.result["status"], "ok")

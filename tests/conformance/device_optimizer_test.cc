@@ -57,8 +57,8 @@ struct MomentumArrays {
 };
 
 MomentumArrays expected_momentum(MomentumArrays arrays, const MomentumRule& rule) {
-  const reference::MomentumScalars scalars{rule.decay_factor(), rule.l2_factor(), rule.momentum,
-                                           rule.nesterov};
+  const reference::MomentumScalars scalars{rule.decay_factor(), rule.l2_factor(),
+                                           static_cast<float>(rule.momentum), rule.nesterov};
   for (std::size_t i = 0; i < arrays.gradient.size(); ++i) {
     const reference::MomentumElement after = reference::momentum_step(
         {arrays.gradient[i], arrays.master[i], arrays.momentum[i], arrays.ns_input[i]}, scalars);
@@ -204,8 +204,9 @@ TEST_P(DeviceConformance, AdamHasTheBitsOfItsDefinition) {
   for (const bool decoupled : {true, false}) {
     AdamRule rule = kAdam;
     rule.decoupled_weight_decay = decoupled;
-    const reference::AdamConstants constants{rule.lr,  rule.beta1,        rule.beta2,
-                                             rule.eps, rule.weight_decay, decoupled};
+    const reference::AdamConstants constants{
+        rule.lr,  static_cast<float>(rule.beta1), static_cast<float>(rule.beta2), rule.eps, rule.weight_decay,
+        decoupled};
     AdamArrays expected{normal_values(kLength, 6), {}, {}, {}};
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       reference::AdamElement element{gradients[i], expected.master[i], 0, 0};

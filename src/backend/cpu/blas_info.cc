@@ -32,7 +32,9 @@ int blas_threads() { return openblas_get_num_threads(); }
 namespace muonbench::cpu {
 
 void limit_blas_threads() {
-  if (std::getenv("OPENBLAS_NUM_THREADS") == nullptr) openblas_set_num_threads(1);
+  for (const char* asked : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
+    if (std::getenv(asked) != nullptr) return;
+  openblas_set_num_threads(1);
 }
 
 std::string blas_advice() {

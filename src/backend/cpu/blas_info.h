@@ -17,7 +17,8 @@ namespace muonbench {
 
 namespace muonbench::cpu {
 
-/// One thread a rank, since ranks share the cores, unless OPENBLAS_NUM_THREADS asks for another number.
+/// One thread a rank, since ranks share the cores, unless OPENBLAS_NUM_THREADS or OMP_NUM_THREADS asks for
+/// another number.
 void limit_blas_threads();
 
 /// Empty, or what to do about kernels that are older than this processor (OpenBLAS falls back to SSE kernels

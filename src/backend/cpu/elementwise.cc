@@ -91,8 +91,8 @@ MUONBENCH_VECTORIZED void fp32_from_bf16(float* out, const std::uint16_t* x, std
 AdamScalars adam_scalars(const AdamRule& rule, std::int64_t step) {
   const auto k = static_cast<double>(step);
   return {.rule = rule,
-          .correction1 = static_cast<float>(1.0 - std::pow(static_cast<double>(rule.beta1), k)),
-          .correction2 = static_cast<float>(1.0 - std::pow(static_cast<double>(rule.beta2), k))};
+          .correction1 = static_cast<float>(1.0 - std::pow(rule.beta1, k)),
+          .correction2 = static_cast<float>(1.0 - std::pow(rule.beta2, k))};
 }
 
 namespace {
@@ -110,13 +110,13 @@ MUONBENCH_VECTORIZED void adam_loop(const AdamState& state, const AdamScalars& s
   float* __restrict exp_avg = state.exp_avg;
   float* __restrict exp_avg_sq = state.exp_avg_sq;
   const AdamRule rule = scalars.rule;
-  const float rest1 = 1.0F - rule.beta1;
-  const float rest2 = 1.0F - rule.beta2;
+  const auto beta1 = static_cast<float>(rule.beta1), rest1 = static_cast<float>(1.0 - rule.beta1);
+  const auto beta2 = static_cast<float>(rule.beta2), rest2 = static_cast<float>(1.0 - rule.beta2);
   for (std::int64_t i = 0; i < n; ++i) {
     const float p = master[i];
     const float g = decay.coupled == 0.0F ? gradient[i] : gradient[i] + decay.coupled * p;
-    const float m = rule.beta1 * exp_avg[i] + rest1 * g;
-    const float v = rule.beta2 * exp_avg_sq[i] + rest2 * g * g;
+    const float m = beta1 * exp_avg[i] + rest1 * g;
+    const float v = beta2 * exp_avg_sq[i] + rest2 * g * g;
     const float direction = (m / scalars.correction1) / (std::sqrt(v / scalars.correction2) + rule.eps);
     exp_avg[i] = m;
     exp_avg_sq[i] = v;

@@ -37,8 +37,8 @@ void fp32_from_bf16(float* out, const std::uint16_t* x, std::int64_t n);
 /// Scalars of one Adam step: AdamRule with the bias corrections 1 - beta^k.
 struct AdamScalars {
   AdamRule rule;
-  float correction1;
-  float correction2;
+  float correction1 = 1.0F;
+  float correction2 = 1.0F;
 };
 /// `step` counts from 1. Corrections are computed in double and rounded once.
 [[nodiscard]] AdamScalars adam_scalars(const AdamRule& rule, std::int64_t step);

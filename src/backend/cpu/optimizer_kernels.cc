@@ -27,9 +27,9 @@ void run_momentum_item(const MomentumRule& rule, const BoundMomentumItem& item) 
     float* momentum = item.momentum + at;
     if (decay != 0.0F) add_scaled(item.master + at, item.master + at, decay, n);
     if (l2 != 0.0F) add_scaled(gradient, item.master + at, l2, n);
-    lerp(momentum, momentum, gradient, 1.0F - rule.momentum, n);
+    lerp(momentum, momentum, gradient, static_cast<float>(1.0 - rule.momentum), n);
     if (rule.nesterov)
-      lerp(item.ns_input + at, gradient, momentum, rule.momentum, n);
+      lerp(item.ns_input + at, gradient, momentum, static_cast<float>(rule.momentum), n);
     else
       std::copy_n(momentum, n, item.ns_input + at);
   });

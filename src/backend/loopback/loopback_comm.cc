@@ -142,6 +142,10 @@ class LoopbackTransfer final : public Transfer {
       : hub_(std::move(hub)),
         counters_(std::move(counters)),
         work_(std::make_shared<const PeerTransfers>(std::move(work))) {}
+  LoopbackTransfer(const LoopbackTransfer&) = delete;
+  LoopbackTransfer& operator=(const LoopbackTransfer&) = delete;
+  LoopbackTransfer(LoopbackTransfer&&) = delete;
+  LoopbackTransfer& operator=(LoopbackTransfer&&) = delete;
   ~LoopbackTransfer() override {
     if (number_) hub_->abandon(work_->rank);
   }
@@ -170,6 +174,10 @@ class LoopbackTransfer final : public Transfer {
 class LoopbackComm final : public Comm {
  public:
   LoopbackComm(std::shared_ptr<LoopbackHub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
+  LoopbackComm(const LoopbackComm&) = delete;
+  LoopbackComm& operator=(const LoopbackComm&) = delete;
+  LoopbackComm(LoopbackComm&&) = delete;
+  LoopbackComm& operator=(LoopbackComm&&) = delete;
   ~LoopbackComm() override { hub_->leave(rank_); }
 
   [[nodiscard]] int size() const override { return hub_->size(); }

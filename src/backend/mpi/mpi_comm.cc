@@ -109,6 +109,10 @@ class MpiTransfer final : public Transfer {
     for (int step = 1; step < group_->size; ++step) add_sends((group_->rank + step) % group_->size);
     statuses_.resize(requests_.size());
   }
+  MpiTransfer(const MpiTransfer&) = delete;
+  MpiTransfer& operator=(const MpiTransfer&) = delete;
+  MpiTransfer(MpiTransfer&&) = delete;
+  MpiTransfer& operator=(MpiTransfer&&) = delete;
   ~MpiTransfer() override {
     // A wait that failed may have freed some.
     for (MPI_Request& request : requests_)
