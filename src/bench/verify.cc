@@ -143,15 +143,17 @@ ModelCheck merge_checks(const std::vector<std::vector<RowCheck>>& by_rank, const
         model.faults.push_back(text("{}: {} weights on rank {} are not their master copy, rounded",
                                     params[ParamIndex(check.param)].name, check.weights_unlike_master, r));
       }
-      // An overflowed moment can make an update of zeros, which no weight shows.
-      if (check.nonfinite_moments > 0) {
-        model.faults.push_back(text("parameter {}: {} values of its moments on rank {} are not finite",
-                                    params[ParamIndex(check.param)].name, check.nonfinite_moments, r));
-      }
+      model.params[static_cast<std::size_t>(check.param)].nonfinite_moments += check.nonfinite_moments;
       if (check.counted == 1) add_counted(check, model.params[static_cast<std::size_t>(check.param)]);
     }
   }
-  for (ParamCheck& param : model.params) {
+  for (std::size_t i = 0; i < model.params.size(); ++i) {
+    ParamCheck& param = model.params[i];
+    // An overflowed moment can make an update of zeros, which no weight shows.
+    if (param.nonfinite == 0 && param.nonfinite_moments > 0) {
+      model.faults.push_back(text("parameter {}: {} values of its moments are not finite",
+                                  params.params[i].name, param.nonfinite_moments));
+    }
     if (param.nonfinite == 0) continue;
     param.delta_abs_min.reset();
     param.delta_abs_max.reset();

@@ -41,6 +41,7 @@ struct ParamCheck {
   std::uint64_t digest = 0;
   std::optional<double> delta_abs_min, delta_abs_max;  ///< none if an element is not finite
   std::int64_t nonfinite = 0;
+  std::int64_t nonfinite_moments = 0;  ///< over all ranks, copies included
 };
 
 struct ModelCheck {

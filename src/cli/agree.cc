@@ -78,7 +78,7 @@ void check_outputs(const Arguments& arguments) {
 }
 
 void deliver(const Result& result, const Arguments& arguments) {
-  if (!arguments.csv.empty()) write_file_atomically(arguments.csv, to_csv(result));
+  if (!arguments.csv.empty()) write_file_atomically(arguments.csv, to_csv(result), arguments.overwrite);
   print_result(render(result, arguments.format));
 }
 

@@ -13,7 +13,7 @@ namespace muonbench {
 void OutputFile::write(State state, const Result& result) {
   if (path_.empty()) return;
   const std::lock_guard lock(mutex_);
-  write_file_atomically(path_, to_json(result));
+  write_file_atomically(path_, to_json(result), state_ == State::kUntouched ? overwrite_ : Overwrite::kAllow);
   state_ = state;
   latest_ = result;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/bench/result.h"
+#include "src/report/report.h"
 
 namespace muonbench {
 
@@ -16,7 +17,7 @@ namespace muonbench {
 class OutputFile {
  public:
   /// An empty path: no file is written.
-  explicit OutputFile(std::string path) : path_(std::move(path)) {}
+  OutputFile(std::string path, Overwrite overwrite) : path_(std::move(path)), overwrite_(overwrite) {}
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile() = default;
@@ -32,6 +33,7 @@ class OutputFile {
   void write(State state, const Result& result);
 
   std::string path_;
+  Overwrite overwrite_;  ///< of what stood there before this run
   State state_ = State::kUntouched;
   Result latest_;
   std::mutex mutex_;

@@ -22,7 +22,8 @@ ExitCode plan_command(const Arguments& arguments) {
     return plan_run(*run);
   });
   result.argv = arguments.argv;
-  if (!arguments.output.empty()) write_file_atomically(arguments.output, to_json(result));
+  if (!arguments.output.empty())
+    write_file_atomically(arguments.output, to_json(result), arguments.overwrite);
   deliver(result, arguments);
   return ExitCode::kDone;
 }

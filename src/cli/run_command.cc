@@ -78,7 +78,7 @@ ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPla
     for (const std::string& warning : run->warnings) log_warn(warning);
 
   CommSet comms(run->grid, runtime.rank(), mpi_comms(runtime));
-  OutputFile output(control.rank() == 0 ? arguments.output : std::string());
+  OutputFile output(control.rank() == 0 ? arguments.output : std::string(), arguments.overwrite);
   const Interrupt::Scope marking(interrupt, [&] { output.mark_interrupted(); });
   Watchdog watchdog(run->config.run.timeout_seconds,
                     text("rank {} on {}", runtime.rank().value(), runtime.host()));

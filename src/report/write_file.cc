@@ -105,8 +105,10 @@ class TemporaryFile {
     return EEXIST;
   }
   [[nodiscard]] OpenFile& file() { return *file_; }
-  [[nodiscard]] int rename_to(const std::string& path) {
-    if (std::rename(name_.c_str(), path.c_str()) != 0) return errno;
+  [[nodiscard]] int rename_to(const std::string& path, Overwrite overwrite) {
+    // A file that another program made meanwhile is not replaced: the kernel decides, not a look beforehand.
+    const unsigned int flags = overwrite == Overwrite::kAllow ? 0U : RENAME_NOREPLACE;
+    if (renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD, path.c_str(), flags) != 0) return errno;
     name_.clear();
     return 0;
   }
@@ -132,7 +134,7 @@ void write_in_place(const std::string& path, const std::string& content) {
   if (file.close() != 0) throw failed("close", path, errno);
 }
 
-void write_by_rename(const std::string& path, const std::string& content) {
+void write_by_rename(const std::string& path, const std::string& content, Overwrite overwrite) {
   const std::string target = resolved(path);
   TemporaryFile temporary;
   if (const int error = temporary.create(directory_of(target)); error != 0)
@@ -141,7 +143,8 @@ void write_by_rename(const std::string& path, const std::string& content) {
   // Without it a crash of the host could leave the new name with an empty file.
   if (fsync(temporary.file().get()) != 0) throw failed("fsync", path, errno);
   if (temporary.file().close() != 0) throw failed("close", path, errno);
-  if (const int error = temporary.rename_to(target); error != 0) throw failed("rename", path, error);
+  if (const int error = temporary.rename_to(target, overwrite); error != 0)
+    throw failed("rename", path, error);
 }
 
 /// Permissions say less than an attempt: root passes them all, and a read-only mount passes none.
@@ -175,12 +178,12 @@ void check_output_writable(const std::string& path, Overwrite overwrite) {
   check_directory(path, directory_of(resolved(path)));
 }
 
-void write_file_atomically(const std::string& path, const std::string& content) {
+void write_file_atomically(const std::string& path, const std::string& content, Overwrite overwrite) {
   switch (state_of(path).kind) {
     case PathKind::kDirectory: throw failed("open", path, EISDIR);
     case PathKind::kOther: write_in_place(path, content); return;
     case PathKind::kRegular:
-    case PathKind::kMissing: write_by_rename(path, content); return;
+    case PathKind::kMissing: write_by_rename(path, content, overwrite); return;
   }
 }
 

@@ -63,7 +63,8 @@ std::string mpi_library_version() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> version{};
   int length = 0;
   MUONBENCH_MPI(MPI_Get_library_version(version.data(), &length));
-  return {version.data(), static_cast<std::size_t>(length)};
+  // The length that Open MPI gives counts the terminator.
+  return std::string(version.data());
 }
 
 MpiRuntime::MpiRuntime(int* argc, char*** argv) {
