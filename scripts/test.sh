@@ -139,6 +139,7 @@ step "unit tests link no MPI" unit_tests_link_no_mpi
 step "layout" layout_is_kept
 step "clang-format" format_is_kept
 step "clang-tidy" tidy_is_content
-test_targets "tests under ASan and UBSan" //tests/... --config=asan --build_tests_only \
+test_targets "tests under ASan and UBSan" //tests/unit/... //tests/conformance/... //tests/mpi/... \
+  --config=asan --build_tests_only \
   --test_tag_filters=-gpu,-no_sanitizer
 finish

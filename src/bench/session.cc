@@ -84,7 +84,7 @@ class Session {
 
   Ending run_one(const Mode& mode, const std::vector<std::string>& hosts) {
     if (mode.muon == MuonUse::kMuon && context_.rank.value() == 0 && run_.inputs.groups.empty())
-      log_warn(text("mode {}: no parameter with a gradient goes to Muon: no NS runs", mode.name));
+      log_warn(text("mode {}: no parameter goes to Muon: no NS runs", mode.name));
     ModeRun mode_run = run_mode(mode, run_.inputs, run_.config.run, values_, context_);
     CollectedMode collected = collect_mode(mode, run_, mode_run, hosts, context_.control);
     const Ending ending = mode_run.ending;
