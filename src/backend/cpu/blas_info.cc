@@ -33,6 +33,7 @@ namespace muonbench::cpu {
 
 void limit_blas_threads() {
   for (const char* asked : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"})
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets any
     if (std::getenv(asked) != nullptr) return;
   openblas_set_num_threads(1);
 }
