@@ -63,10 +63,9 @@ struct Capabilities {
   std::optional<std::string> pci;  ///< bus id; none for a CPU
   int threads = 1;                 ///< that one product uses; cores of a CPU
   std::map<std::string, std::string>
-      versions;                         ///< of the libraries behind it, by the names of environment.versions
-  bool tf32 = false;                    ///< fp32_matmul_prec high
-  bool syrk = false, gram = false;      ///< ns_algorithm
-  DType medium_storage = DType::kFp32;  ///< in what X, A, B are kept under precision medium
+      versions;                     ///< of the libraries behind it, by the names of environment.versions
+  bool tf32 = false;                ///< fp32_matmul_prec high
+  bool syrk = false, gram = false;  ///< ns_algorithm
 };
 
 /// Prepared device work. Enqueue as often as there are steps.
@@ -96,13 +95,28 @@ class Device {
   /// 256-byte aligned, contents undefined. Throws RuntimeFailure naming use, bytes asked for and bytes
   /// available.
   [[nodiscard]] virtual Buffer allocate(Bytes size, MemoryUse use) = 0;
-  /// Bytes allocated and not yet freed, by use; and the highest sum so far.
+  /// Bytes allocated and not yet freed.
   [[nodiscard]] virtual Bytes allocated(MemoryUse use) const = 0;
+  /// The most bytes that were allocated at a time since reset_peak(), workspaces of libraries included. None
+  /// where the memory is the process's own.
+  [[nodiscard]] virtual std::optional<Bytes> peak_allocated() const = 0;
+  virtual void reset_peak() = 0;
 
   [[nodiscard]] virtual Queue make_queue() = 0;
   [[nodiscard]] virtual Event record(Queue queue) = 0;
   virtual void wait(Queue queue, Event event) = 0;
   virtual void synchronize(Queue queue) = 0;  ///< host waits until the queue is drained
+
+  /// A point in a queue that remembers when it was reached. One may record as many as a step has ops;
+  /// reset_times() forgets them all.
+  [[nodiscard]] virtual Event record_time(Queue queue) = 0;
+  /// Seconds from the last reset_times() to `event`, which must have been reached.
+  [[nodiscard]] virtual double seconds_at(Event event) = 0;
+  virtual void reset_times() = 0;
+
+  /// A named range of what the host enqueues, for profilers. Ranges nest.
+  virtual void begin_range(const char* name) = 0;
+  virtual void end_range() = 0;
 
   /// Host to device and back; complete on return.
   virtual void upload(void* device, const void* host, Bytes size) = 0;

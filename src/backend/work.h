@@ -47,7 +47,7 @@ struct BoundNewtonSchulz {
   Shape matrix;
   std::vector<std::pair<const float*, float*>>
       items;                ///< (in, out), (P, Q) fp32 row-major; in == out is allowed
-  void* scratch = nullptr;  ///< ns_scratch_layout(matrix).total elements of medium_storage or fp32
+  void* scratch = nullptr;  ///< ns_scratch_elements() elements of options.storage
   NsOptions options;
 };
 

@@ -45,9 +45,17 @@ AdamRule adam_rule(const AdamConfig& adam) {
                   adam.decoupled_weight_decay};
 }
 
-NsOptions ns_options(const MuonConfig& muon) {
-  return NsOptions{resolve_schedule(muon.coefficient_type, muon.num_ns_steps, muon.custom_coefficients),
-                   muon.fp32_matmul_prec, muon.ns_algorithm, muon.scale_mode, muon.extra_scale_factor};
+NsOptions ns_options(const MuonConfig& muon, Backend backend) {
+  NsOptions options{resolve_schedule(muon.coefficient_type, muon.num_ns_steps, muon.custom_coefficients),
+                    muon.fp32_matmul_prec, muon.ns_algorithm, muon.scale_mode, muon.extra_scale_factor};
+  switch (backend) {
+    case Backend::kCpu: break;  // BLAS has no bf16: operands hold bf16 values in fp32
+    case Backend::kCuda:
+      if (options.precision == MatmulPrecision::kMedium) options.storage = DType::kBf16;
+      options.batching = NsBatching::kTogether;
+      break;
+  }
+  return options;
 }
 
 /// NS work of one step must be countable in 64 bits.
@@ -181,7 +189,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                     {},
                     muon_groups(params, muon_rule(config.muon), group_rules(config.muon)),
                     adam_rule(config.adam),
-                    ns_options(config.muon),
+                    ns_options(config.muon, config.run.backend),
                     config.muon.ns_batch_size,
                     config.run.param_dtype};
   refuse_uncountable_work(params, inputs.ns);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/base/dtype.h"
 #include "src/base/shape.h"
 
 namespace muonbench {
@@ -21,6 +22,10 @@ enum class NsAlgorithm { kGemm, kSyrk, kGram, kAuto };
 /// spectral sqrt(max(r, q)); shape_scaling sqrt(max(1, r/q)); unit_rms_norm sqrt(r/q).
 enum class ScaleMode { kSpectral, kUnitRmsNorm, kShapeScaling };
 
+/// Whether the matrices of a batch are worked on one after the other, all in the scratch of one, or together,
+/// each in a scratch of its own.
+enum class NsBatching { kInTurn, kTogether };
+
 /// One NS step: A = X X^T, B = b A + c A A, X <- a X + B X.
 struct NsCoefficients {
   double a = 0.0;
@@ -36,6 +41,8 @@ struct NsOptions {
   NsAlgorithm algorithm = NsAlgorithm::kGemm;
   ScaleMode scale_mode = ScaleMode::kSpectral;
   double extra_scale_factor = 1.0;
+  DType storage = DType::kFp32;  ///< of X, A and B between products
+  NsBatching batching = NsBatching::kInTurn;
 };
 
 /// `batch` matrices of one shape, orthogonalised by one kernel.

@@ -51,8 +51,13 @@ std::int64_t ns_flops(Shape full, const NsOptions& options) {
   return flops;
 }
 
-Elements ns_scratch_elements(NsShape shape, const NsOptions& /*options*/) {
-  return ns_scratch_layout(shape.matrix).total;
+Elements ns_scratch_elements(NsShape shape, const NsOptions& options) {
+  const Elements one = ns_scratch_layout(shape.matrix).total;
+  switch (options.batching) {
+    case NsBatching::kInTurn: return one;
+    case NsBatching::kTogether: return one * shape.batch;
+  }
+  return one;
 }
 
 NsScratchLayout ns_scratch_layout(Shape full) {

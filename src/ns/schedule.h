@@ -22,8 +22,8 @@ namespace muonbench {
 /// gemm 4 m^2 M + 2 m^3 a step (4 m^2 M where c == 0); syrk 3 m^2 M + m^3 (3 m^2 M where c == 0).
 [[nodiscard]] std::int64_t ns_flops(Shape full, const NsOptions& options);
 
-/// In what the backend keeps X, A and B between products: bf16 where the device multiplies bf16, else fp32
-/// (with values rounded to bf16 under precision medium).
+/// Scratch of a batch, in elements of options.storage: ns_scratch_layout(shape.matrix).total, once for each
+/// matrix that is worked on at a time.
 [[nodiscard]] Elements ns_scratch_elements(NsShape shape, const NsOptions& options);
 
 /// Where the parts of one matrix's scratch lie, in elements of scratch dtype from its start; m = min dim, M =

@@ -141,7 +141,7 @@ void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size,
                                                 items.begin() + static_cast<std::ptrdiff_t>(end));
       const Elements size = ns_scratch_elements({shape, static_cast<int>(batch.size())}, inputs_.ns);
       const BufferId scratch =
-          builder_.add_transient("ns_scratch", size, DType::kFp32, MemoryUse::kNsScratch);
+          builder_.add_transient("ns_scratch", size, inputs_.ns.storage, MemoryUse::kNsScratch);
       builder_.add(phase, queue, NewtonSchulzOp{shape, batch, builder_.whole(scratch)});
     }
   }

@@ -62,8 +62,7 @@ Capabilities CpuDevice::capabilities() const {
           .versions = {{"blas", blas_version()}},
           .tf32 = false,
           .syrk = true,
-          .gram = false,
-          .medium_storage = DType::kFp32};
+          .gram = false};
 }
 
 Buffer CpuDevice::allocate(Bytes size, MemoryUse use) {
@@ -87,10 +86,31 @@ void CpuDevice::free(void* device, void* data, Bytes size, MemoryUse use) noexce
 
 Bytes CpuDevice::allocated(MemoryUse use) const { return allocated_.at(index_of(use)); }
 
+std::optional<Bytes> CpuDevice::peak_allocated() const { return std::nullopt; }
+void CpuDevice::reset_peak() {}
+
 Queue CpuDevice::make_queue() { return Queue{queues_++}; }
 Event CpuDevice::record(Queue queue) { return Event{.queue = queue.index, .sequence = events_++}; }
 void CpuDevice::wait(Queue /*queue*/, Event /*event*/) {}
 void CpuDevice::synchronize(Queue /*queue*/) {}
+
+Event CpuDevice::record_time(Queue queue) {
+  times_.push_back(std::chrono::steady_clock::now());
+  return Event{.queue = queue.index, .sequence = static_cast<std::int64_t>(times_.size()) - 1};
+}
+
+double CpuDevice::seconds_at(Event event) {
+  return std::chrono::duration<double>(times_.at(static_cast<std::size_t>(event.sequence)) - times_begin_)
+      .count();
+}
+
+void CpuDevice::reset_times() {
+  times_.clear();
+  times_begin_ = std::chrono::steady_clock::now();
+}
+
+void CpuDevice::begin_range(const char* /*name*/) {}
+void CpuDevice::end_range() {}
 
 void CpuDevice::upload(void* device, const void* host, Bytes size) {
   if (size > Bytes(0)) std::memcpy(device, host, static_cast<std::size_t>(size.value()));

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "src/backend/backend.h"
 
@@ -21,11 +24,19 @@ class CpuDevice final : public Device {
   /// now.
   [[nodiscard]] Buffer allocate(Bytes size, MemoryUse use) override;
   [[nodiscard]] Bytes allocated(MemoryUse use) const override;
+  [[nodiscard]] std::optional<Bytes> peak_allocated() const override;
+  void reset_peak() override;
 
   [[nodiscard]] Queue make_queue() override;
   [[nodiscard]] Event record(Queue queue) override;
   void wait(Queue queue, Event event) override;
   void synchronize(Queue queue) override;
+
+  [[nodiscard]] Event record_time(Queue queue) override;
+  [[nodiscard]] double seconds_at(Event event) override;
+  void reset_times() override;
+  void begin_range(const char* name) override;
+  void end_range() override;
 
   void upload(void* device, const void* host, Bytes size) override;
   void download(void* host, const void* device, Bytes size) override;
@@ -43,6 +54,8 @@ class CpuDevice final : public Device {
   std::array<Bytes, kAllMemoryUses.size()> allocated_{};
   int queues_ = 0;
   std::int64_t events_ = 0;
+  std::chrono::steady_clock::time_point times_begin_;
+  std::vector<std::chrono::steady_clock::time_point> times_;
 };
 
 }  // namespace muonbench::cpu
