@@ -45,6 +45,7 @@ FAULTS = {
 MOMENTS = {"starting": 2, "stepping": 4, "passing": 3}
 LONGEST_DELAY = {"starting": 0.5, "stepping": 1.5, "passing": 3.0}
 STEPS_PASSING = 1500
+TOO_LATE = " (came too late)"
 
 Scene = collections.namedtuple("Scene", "fault moment delay rank timing modes inject")
 
@@ -230,7 +231,8 @@ def judge(job, scene, struck, code):
     if claim != (code == DONE) and not after_last_step:
         raise Failed(f"exit status {code}, but the result file says {describe(job.result())}")
     left = [path.name for path in job.folder.iterdir() if path.name not in ("config.json", "log", "result.json")]
-    # Rank 0 may be stopped or killed in the middle of a write; mpirun kills what does not end by itself.
+    # Rank 0 may be stopped or killed between the naming and the renaming of a file, or, where the file system has none
+    # without a name, in the middle of a write; mpirun kills what does not end by itself.
     if left and scene.fault not in ("SIGKILL rank", "SIGSTOP rank"):
         raise Failed(f"files are left: {left}")
 
@@ -252,7 +254,7 @@ def rehearse(scene, options):
         if is_signal(scene):
             job.wait_for_moment()
             struck = job.strike()
-            line += "" if struck else " (came too late)"
+            line += "" if struck else TOO_LATE
         start = time.monotonic()
         code = job.wait()
         line += f": exit {code} in {time.monotonic() - start:.1f} s, {describe(job.result())}"
@@ -272,15 +274,26 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", default="bazel-bin/src/muonbench")
     parser.add_argument("--mpirun", default="mpirun", help="command line of mpirun")
+    parser.add_argument("--output", help="JSON file for the counts by fault and moment, and the runs that failed")
     options = parser.parse_args()
     if options.runs < 1:
         parser.error(f"argument --runs: expected at least 1, got {options.runs}")
-    passed = 0
+    counts = collections.defaultdict(collections.Counter)
+    failures = []
     for index in range(options.first, options.first + options.runs):
-        good, line = rehearse(draw(options.seed, index), options)
-        passed += good
+        scene = draw(options.seed, index)
+        good, line = rehearse(scene, options)
+        kind = f"{scene.fault}, {scene.moment}" if is_signal(scene) else scene.fault
+        counts[kind].update(runs=1, passed=int(good), came_too_late=int(TOO_LATE in line))
+        if not good:
+            failures.append(f"{index}  {line}")
         print(f"{index:4}  {line}", flush=True)
-    failed = options.runs - passed
+    failed = len(failures)
+    passed = options.runs - failed
+    if options.output:
+        summary = {"seed": options.seed, "first": options.first, "runs": options.runs, "passed": passed, "failed": failed,
+                   "faults": {kind: counts[kind] for kind in sorted(counts)}, "failures": failures}  # fmt: skip
+        pathlib.Path(options.output).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     print(f"{options.runs} runs, {passed} passed, {failed} failed")
     return 1 if failed else 0
 

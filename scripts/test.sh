@@ -2,7 +2,8 @@
 # Copyright (c) 2026 the muonbench authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs all checks of this repository on a machine without a GPU; needs nothing but Debian 12 and root or sudo.
+# Runs all checks of this repository on a machine without a GPU; needs nothing but Debian 12 and root or sudo. Where nvcc
+# is, the CUDA build is made too; scripts/test_gpu.sh runs it.
 #   scripts/test.sh          everything
 #   scripts/test.sh --fast   the tests alone: no linters, no sanitizers
 # The last line is 'N passed, N failed'. It counts test targets, those run under sanitizers once more, and steps such as
@@ -100,12 +101,37 @@ format_is_kept() {
   return 1
 }
 
-# Sources of the CPU build. What Bazel says to the compiler, as far as it matters to a reader of the code.
+# Where a CUDA toolkit lies, if anywhere.
+cuda_home() {
+  local home
+  for home in ${CUDA_HOME:-/usr/local/cuda /opt/cuda}; do
+    if [ -x "$home/bin/nvcc" ]; then
+      echo "$home"
+      return
+    fi
+  done
+  return 1
+}
+
+# Compiled and linked, since there is no GPU to run on. bazel-bin keeps pointing at the build without CUDA.
+cuda_builds() {
+  # shellcheck disable=SC2046
+  bazel build "${bazel_flags[@]}" --config=cuda --cuda_archs=90a --experimental_convenience_symlinks=ignore \
+    //src/... //tests/bench/... //tests/cuda/... $(scripts/test_gpu.sh --targets)
+}
+
+# What Bazel says to the compiler, as far as it matters to a reader of the code. Sources that include CUDA's headers are
+# read where those are.
 tidy_is_content() {
-  local flags=(-std=c++20 -I. -DOMPI_SKIP_MPICXX -DSPDLOG_FMT_EXTERNAL) folder
+  local flags=(-std=c++20 -I. -DOMPI_SKIP_MPICXX -DSPDLOG_FMT_EXTERNAL) folder home
+  local without=(-not -path 'src/backend/cuda/*' -not -name '*_cuda.cc')
   for folder in $(mpicxx --showme:incdirs); do flags+=(-isystem "$folder"); done
+  if home=$(cuda_home); then
+    flags+=(-isystem "$home/include" -isystem "$home/include/cccl")
+    without=()
+  fi
   # The slowest first, which are the longest: otherwise one of them would be left for the end.
-  find src -name '*.cc' -not -path 'src/backend/cuda/*' -printf '%s %p\n' | sort -rn | cut -d ' ' -f 2 |
+  find src -name '*.cc' "${without[@]}" -printf '%s %p\n' | sort -rn | cut -d ' ' -f 2 |
     xargs -P "$(nproc)" -I FILE sh -c 'said=$(clang-tidy --quiet "$@" 2>&1) || { echo "$said" | grep -v "warnings generated"; exit 1; }' \
       tidy FILE -- "${flags[@]}"
 }
@@ -136,6 +162,11 @@ fi
 step "build" bazel build "${bazel_flags[@]}" --keep_going //...
 test_targets "tests" //tests/... --test_tag_filters=-gpu
 step "unit tests link no MPI" unit_tests_link_no_mpi
+if cuda_home >/dev/null; then
+  step "CUDA build" cuda_builds
+else
+  echo "== CUDA build: not run, no nvcc here"
+fi
 step "layout" layout_is_kept
 step "clang-format" format_is_kept
 step "clang-tidy" tidy_is_content

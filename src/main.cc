@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <unistd.h>
 
 #include "src/backend/mpi/mpi_control_plane.h"
@@ -11,6 +12,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/bench/interrupt.h"
+#include "src/bench/watchdog.h"
 #include "src/cli/agree.h"
 #include "src/cli/arguments.h"
 #include "src/cli/commands.h"
@@ -51,10 +53,12 @@ int run_alone(const Arguments& arguments) {
   }
 }
 
-int run_with_mpi(const Arguments& arguments, const MpiRuntime& runtime, Interrupt& interrupt) {
+int run_with_mpi(const Arguments& arguments, const MpiRuntime& runtime, Interrupt& interrupt,
+                 std::optional<Watchdog>& watchdog) {
   MpiControlPlane control(runtime);
   switch (arguments.command) {
-    case Command::kRun: return static_cast<int>(run_command(arguments, runtime, control, interrupt));
+    case Command::kRun:
+      return static_cast<int>(run_command(arguments, runtime, control, interrupt, watchdog));
     case Command::kGolden: return static_cast<int>(golden_command(arguments, runtime, control));
     case Command::kPlan:
     case Command::kModels: break;
@@ -72,6 +76,8 @@ int run_process(int argc, char** argv) {
   if (command == Command::kPlan || command == Command::kModels) return run_alone(parsed.arguments);
 
   Interrupt interrupt;
+  // Outlives MPI, whose end waits for every rank as a collective does.
+  std::optional<Watchdog> watchdog;
   const MpiRuntime runtime(&argc, &argv);
   // Whatever fails on one rank ends the job: its peers may be inside a collective that it will never join.
   const auto end_job = [&](ExitCode code, const char* what) {
@@ -79,7 +85,7 @@ int run_process(int argc, char** argv) {
     runtime.abort(code);
   };
   try {
-    const int code = run_with_mpi(parsed.arguments, runtime, interrupt);
+    const int code = run_with_mpi(parsed.arguments, runtime, interrupt, watchdog);
     // The launcher is on its way out, and MPI_Finalize would wait for it.
     if (code == static_cast<int>(ExitCode::kInterrupted)) _exit(code);
     return code;

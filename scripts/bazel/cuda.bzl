@@ -166,7 +166,8 @@ def _cuda_impl(ctx):
     # The version is in the text, so that objects of another toolkit are not taken for this one's.
     version = ctx.execute([home + "/bin/nvcc", "--version"]).stdout.strip().split("\n")[-1]
     ctx.file("nvcc", "#!/bin/sh\n# %s\nexec '%s/bin/nvcc' \"$@\"\n" % (version, home), executable = True)
-    headers = ["include/*.h", "include/*.hpp", "include/crt/**", "include/nv/**", "include/cccl/nv/**"]
+    headers = ["include/*.h", "include/*.hpp"]
+    headers += ["include/%s/**" % folder for folder in ["crt", "nv", "cccl/nv", "nvtx3"]]
     cudart = _LIBRARY % (
         "cudart",
         headers,
@@ -174,7 +175,8 @@ def _cuda_impl(ctx):
         _link_flags(ctx, home, "cudart", "CUDA_HOME"),
         [],
     )
-    cublas = _LIBRARY % ("cublas", [], [], _link_flags(ctx, home, "cublas", "CUDA_HOME"), [":cudart"])
+    cublas_flags = _link_flags(ctx, home, "cublas", "CUDA_HOME") + _link_flags(ctx, home, "cublasLt", "CUDA_HOME")
+    cublas = _LIBRARY % ("cublas", [], [], cublas_flags, [":cudart"])
     ctx.file("BUILD", _BUILD + "\nexports_files([\"nvcc\"])\n" + cudart + cublas)
 
 _cuda = repository_rule(

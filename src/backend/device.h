@@ -66,6 +66,9 @@ struct Capabilities {
       versions;                     ///< of the libraries behind it, by the names of environment.versions
   bool tf32 = false;                ///< fp32_matmul_prec high
   bool syrk = false, gram = false;  ///< ns_algorithm
+  // What NsOptions must say of this device's NS.
+  DType medium_storage = DType::kFp32;  ///< under precision medium; fp32 under the others
+  NsBatching batching = NsBatching::kInTurn;
 };
 
 /// Prepared device work. Enqueue as often as there are steps.
@@ -103,6 +106,8 @@ class Device {
   virtual void reset_peak() = 0;
 
   [[nodiscard]] virtual Queue make_queue() = 0;
+  /// Nothing is enqueued on `queue` any more: its resources may serve another one.
+  virtual void release(Queue /*queue*/) {}
   [[nodiscard]] virtual Event record(Queue queue) = 0;
   virtual void wait(Queue queue, Event event) = 0;
   virtual void synchronize(Queue queue) = 0;  ///< host waits until the queue is drained
@@ -121,6 +126,10 @@ class Device {
   /// Host to device and back; complete on return.
   virtual void upload(void* device, const void* host, Bytes size) = 0;
   virtual void download(void* host, const void* device, Bytes size) = 0;
+
+  /// Fills memory with generated values; complete on return. The bits are the same on every device.
+  virtual void fill(const NormalFill& work) = 0;
+  virtual void fill_with_zeros(void* data, Bytes size) = 0;
 
   [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundMomentum work) = 0;
   [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundCopy work) = 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,8 +15,12 @@ namespace muonbench {
 /// Backends that this program was built with, by the names of run.backend.
 [[nodiscard]] std::vector<std::string> linked_backends();
 
-/// The device of the rank that is the `local_rank`-th on its machine. Throws ConfigError if the backend is
-/// not linked.
+/// Versions of the libraries behind a linked backend and its transports. Needs no device.
+[[nodiscard]] std::map<std::string, std::string> library_versions(std::string_view backend);
+
+/// The device of the rank that is the `local_rank`-th on its machine. Ranks take turns on the GPUs that they
+/// see; one that sees a single GPU, as launchers arrange it, uses that. Throws ConfigError if the backend is
+/// not linked, or finds no device.
 [[nodiscard]] std::unique_ptr<Device> make_device(std::string_view backend, int local_rank);
 
 }  // namespace muonbench

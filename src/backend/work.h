@@ -75,6 +75,18 @@ struct BoundAdam {
   std::vector<BoundAdamItem> items;
 };
 
+/// A (rows, cols) array without gaps: element (r, c) becomes scale times the standard normal that belongs to
+/// row first_row + r and column first_col + c of `stream` (base/normal.h), rounded to fp32 and then to
+/// `dtype`.
+struct NormalFill {
+  void* out = nullptr;
+  DType dtype = DType::kFp32;
+  std::int64_t rows = 0, cols = 0;
+  std::uint64_t stream = 0;
+  std::int64_t first_row = 0, first_col = 0;
+  double scale = 1.0;
+};
+
 /// What changes from step to step.
 struct StepContext {
   std::int64_t step = 0;  ///< from 0; Adam's k is step + 1

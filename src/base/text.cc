@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstddef>
 #include <limits>
+#include <optional>
 
 namespace muonbench {
 namespace {
@@ -30,6 +31,37 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+constexpr std::size_t kLongestName = 64;
+
+/// Edit distance, if it is that of a misspelling: a third of the letters wrong; more is another word.
+std::optional<std::size_t> misspelling(std::string_view word, std::string_view name) {
+  const std::size_t bound = std::max<std::size_t>(1, std::max(word.size(), name.size()) / 3);
+  const std::size_t distance = edit_distance(word, name);
+  return distance <= bound ? std::optional(distance) : std::nullopt;
+}
+
+bool differ_by_plural(const std::string& a, const std::string& b) {
+  return edit_distance(a + "s", b) == 0 || edit_distance(a, b + "s") == 0;
+}
+
+/// How far `word` is from meaning `name`, in thirds of an error; none if it does not. A forgotten plural and
+/// a name of which only the first part is given (gtp for gtp_remat) are nearer than another name by one
+/// letter (tp).
+std::optional<std::size_t> effort_from(std::string_view word, std::string_view name) {
+  constexpr std::size_t kError = 3, kPlural = 1, kRestLeftOut = 2, kShortestPart = 3;
+  const std::optional<std::size_t> whole = misspelling(word, name);
+  if (whole == 0U) return 0;
+  if (differ_by_plural(std::string(word), std::string(name))) return kPlural;
+  std::optional<std::size_t> least;
+  if (whole) least = kError * *whole;
+  const std::size_t end = name.find_first_of("_-.");
+  if (end == std::string_view::npos || std::min(end, word.size()) < kShortestPart) return least;
+  const std::optional<std::size_t> part = misspelling(word, name.substr(0, end));
+  if (!part) return least;
+  const std::size_t by_part = kError * *part + kRestLeftOut;
+  return least ? std::min(*least, by_part) : by_part;
+}
+
 }  // namespace
 
 std::string join(const std::vector<std::string>& parts, std::string_view between, Quote quote) {
@@ -43,18 +75,15 @@ std::string join(const std::vector<std::string>& parts, std::string_view between
 }
 
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates) {
-  // A third of the letters wrong is a misspelling; more is another word. Nothing longer than a name can be
-  // one, and the distance costs a product of lengths.
-  constexpr std::size_t kLongestName = 64;
-  if (word.size() > kLongestName) return {};
   std::size_t least = std::numeric_limits<std::size_t>::max();
   std::string nearest;
+  // Nothing longer than a name can be one, and a distance costs a product of lengths.
+  if (word.empty() || word.size() > kLongestName) return {};
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongestName) continue;
-    const std::size_t bound = std::max<std::size_t>(1, std::max(word.size(), candidate.size()) / 3);
-    const std::size_t distance = edit_distance(word, candidate);
-    if (distance <= bound && distance < least) {
-      least = distance;
+    const std::optional<std::size_t> effort = effort_from(word, candidate);
+    if (effort && *effort < least) {
+      least = *effort;
       nearest = candidate;
     }
   }

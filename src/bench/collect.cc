@@ -48,6 +48,14 @@ std::optional<double> imbalance(const std::vector<RankCosts>& costs, double (*of
   return max_over_mean(values);
 }
 
+ConcurrentGroupsInfo concurrent_groups(const Mode& mode, const GroupQueues& queues) {
+  switch (mode.pipelines) {
+    case Pipelines::kPerGroup: return {queues.concurrent(), queues.count, queues.why};
+    case Pipelines::kOneForAll: break;
+  }
+  return {false, 1, "the mode has one pipeline for all parameters"};
+}
+
 enum class Verified { kYes, kNo };
 
 std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& inputs, const Mode& mode,
@@ -127,6 +135,7 @@ ThroughputInfo throughput(const ModeInfo& info, const std::vector<RankCosts>& co
 ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs, const std::vector<RankCosts>& costs) {
   ModeInfo info;
   info.mode = mode.name;
+  info.concurrent_groups = concurrent_groups(mode, inputs.queues);
   if (mode.muon == MuonUse::kMuon) info.ns_algorithm = name_in(kNsAlgorithmNames, inputs.ns.algorithm);
   for (std::size_t r = 0; r < costs.size(); ++r)
     info.ranks.push_back(rank_info(costs[r], inputs.grid, WorldRank(static_cast<int>(r))));

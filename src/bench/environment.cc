@@ -56,6 +56,15 @@ std::optional<std::string_view> line_after(std::string_view text, std::string_vi
   return std::nullopt;
 }
 
+/// "KEY 1234 kB", in bytes.
+std::optional<std::int64_t> kibibytes_after(std::string_view text, std::string_view key) {
+  const auto rest = line_after(text, key);
+  if (!rest || !trimmed(*rest).ends_with("kB")) return std::nullopt;
+  const auto kibibytes = integer_at_front(*rest);
+  if (!kibibytes) return std::nullopt;
+  return *kibibytes * 1024;
+}
+
 /// Directories from the process's control group up to the root: a limit of any of them binds.
 std::vector<std::string> cgroup_directories() {
   std::string path = cgroup_path(text_of("/proc/self/cgroup"));
@@ -125,6 +134,17 @@ std::optional<std::int64_t> usable_memory_bytes() {
   return least;
 }
 
+std::optional<std::int64_t> available_memory_bytes() {
+  std::optional<std::int64_t> least = available_bytes_in_meminfo(text_of("/proc/meminfo"));
+  for (const std::string& directory : cgroup_directories()) {
+    const auto left =
+        bytes_left_in_cgroup(text_of(directory + "/memory.max"), text_of(directory + "/memory.current"),
+                             text_of(directory + "/memory.stat"));
+    if (left && (!least || *left < *least)) least = left;
+  }
+  return least;
+}
+
 std::string utc_time_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm utc{};
@@ -161,11 +181,21 @@ std::string cpu_model() {
 }
 
 std::optional<std::int64_t> peak_bytes_in_status(std::string_view status) {
-  const auto rest = line_after(status, "VmHWM:");
-  if (!rest || !trimmed(*rest).ends_with("kB")) return std::nullopt;
-  const auto kibibytes = integer_at_front(*rest);
-  if (!kibibytes) return std::nullopt;
-  return *kibibytes * 1024;
+  return kibibytes_after(status, "VmHWM:");
+}
+
+std::optional<std::int64_t> available_bytes_in_meminfo(std::string_view meminfo) {
+  return kibibytes_after(meminfo, "MemAvailable:");
+}
+
+std::optional<std::int64_t> bytes_left_in_cgroup(std::string_view max, std::string_view current,
+                                                 std::string_view stat) {
+  const auto limit = integer_at_front(max);
+  const auto used = integer_at_front(current);
+  if (!limit || !used) return std::nullopt;
+  const auto reclaimable = line_after(stat, "inactive_file ");
+  const std::int64_t kept = *used - (reclaimable ? integer_at_front(*reclaimable).value_or(0) : 0);
+  return std::max<std::int64_t>(*limit - std::max<std::int64_t>(kept, 0), 0);
 }
 
 std::optional<double> cores_in_cpu_max(std::string_view cpu_max) {

@@ -23,6 +23,10 @@ namespace muonbench {
 /// Physical memory of the host in bytes, cut down to the memory limit of the control group.
 [[nodiscard]] std::optional<std::int64_t> usable_memory_bytes();
 
+/// What the host's processes may still take without swapping (MemAvailable), cut down to what the memory
+/// limit of the control group leaves.
+[[nodiscard]] std::optional<std::int64_t> available_memory_bytes();
+
 /// Now, in UTC, ISO 8601 to the second: "2026-03-01T12:00:00Z".
 [[nodiscard]] std::string utc_time_now();
 
@@ -45,6 +49,14 @@ PeakReset reset_process_peak();
 
 /// "VmHWM:   1234 kB" in the text of /proc/PID/status, in bytes.
 [[nodiscard]] std::optional<std::int64_t> peak_bytes_in_status(std::string_view status);
+
+/// "MemAvailable:  1234 kB" in the text of /proc/meminfo, in bytes.
+[[nodiscard]] std::optional<std::int64_t> available_bytes_in_meminfo(std::string_view meminfo);
+
+/// What a control group leaves, from the texts of its memory.max, memory.current and memory.stat: pages of
+/// files that nobody has used for long (inactive_file) are given back on demand. Empty without a limit.
+[[nodiscard]] std::optional<std::int64_t> bytes_left_in_cgroup(std::string_view max, std::string_view current,
+                                                               std::string_view stat);
 
 /// Cores granted by the text of a cpu.max file ("150000 100000"); empty for "max 100000" or text of another
 /// form.

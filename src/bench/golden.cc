@@ -139,6 +139,9 @@ class CaseRun {
     RunConfig config;
     config.parallelism.pad_for_alignment = kPadForAlignment;
     config.run.param_dtype = DType::kFp32;
+    const std::string backend = context_.device.capabilities().backend;
+    for (const auto& [word, name] : kBackendNames)
+      if (name == backend) config.run.backend = word;
     config.muon = golden_.muon;
     config.adam = golden_.adam;
     if (golden_.kind == GoldenKind::kNewtonSchulz) {

@@ -12,6 +12,7 @@
 #include "src/bench/comm_set.h"
 #include "src/bench/progress.h"
 #include "src/bench/rank_costs.h"
+#include "src/bench/trace_steps.h"
 #include "src/bench/value_source.h"
 #include "src/bench/verify.h"
 #include "src/bench/watchdog.h"
@@ -29,6 +30,7 @@ struct RankContext {
   Watchdog* watchdog = nullptr;                  ///< none: nothing is timed out
   const std::atomic<bool>* interrupt = nullptr;  ///< none: nothing interrupts
   Progress* progress = nullptr;                  ///< none: nothing is shown
+  Tracing tracing = Tracing::kOff;
 
   /// From now on the watchdog's clock runs for `what`.
   void expect(const std::string& what) const {
@@ -50,9 +52,10 @@ struct ModeRun {
   std::optional<std::int64_t> process_peak_bytes;
   std::optional<double> first_step_seconds;
   Ending ending = Ending::kAllSteps;
-  std::vector<StepTimes> steps;     ///< timed steps
-  std::vector<RowCheck> checks;     ///< empty unless verified
-  std::vector<MasterRows> masters;  ///< empty unless verified: the final master copies
+  std::vector<StepTimes> steps;      ///< timed steps
+  std::vector<RankStepTrace> trace;  ///< of the timed steps, if they were traced
+  std::vector<RowCheck> checks;      ///< empty unless verified
+  std::vector<MasterRows> masters;   ///< empty unless verified: the final master copies
 };
 
 /// Builds the mode's program for this rank, runs warm-up and timed steps, and reads the state back if

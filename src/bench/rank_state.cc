@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/bench/rank_state.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "src/exec/bind.h"
@@ -41,23 +42,30 @@ void RankState::load_gradients(const ValueSource& values, std::int64_t step) {
 void RankState::fill(BufferId buffer, const ValueSource& values, Values which, std::int64_t step) {
   const StateSlot& slot = *program_[buffer].slot;
   const ShardExtent at = extent(slot.param);
+  // Pads, at the end, stay zero.
+  const Range rows{at.rows.begin + slot.rows.begin,
+                   std::clamp<std::int64_t>(at.rows.count - slot.rows.begin, 0, slot.rows.count)};
+  const auto stream =
+      which == Values::kWeights ? values.weight_stream(slot.param) : values.gradient_stream(slot.param, step);
+  if (stream) {
+    if (rows.count < slot.rows.count) zero(buffer);
+    device_.fill({executor_.data(buffer), program_[buffer].dtype, rows.count, slot.cols, stream->key,
+                  rows.begin, at.cols.begin, stream->scale});
+    return;
+  }
   std::vector<float> host(static_cast<std::size_t>(slot.rows.count * slot.cols), 0.0F);
-  for (std::int64_t r = 0; r < slot.rows.count; ++r) {
-    const std::int64_t shard_row = slot.rows.begin + r;
-    if (shard_row >= at.rows.count) break;  // pads stay zero
+  for (std::int64_t r = 0; r < rows.count; ++r) {
     const std::span<float> out(host.data() + r * slot.cols, static_cast<std::size_t>(slot.cols));
-    const std::int64_t row = at.rows.begin + shard_row;
     switch (which) {
-      case Values::kWeights: values.weights(slot.param, row, at.cols.begin, out); break;
-      case Values::kGradients: values.gradients(slot.param, step, row, at.cols.begin, out); break;
+      case Values::kWeights: values.weights(slot.param, rows.begin + r, at.cols.begin, out); break;
+      case Values::kGradients: values.gradients(slot.param, step, rows.begin + r, at.cols.begin, out); break;
     }
   }
   upload(buffer, host);
 }
 
 void RankState::zero(BufferId buffer) {
-  const std::vector<std::byte> host(static_cast<std::size_t>(program_[buffer].bytes().value()));
-  device_.upload(executor_.data(buffer), host.data(), program_[buffer].bytes());
+  device_.fill_with_zeros(executor_.data(buffer), program_[buffer].bytes());
 }
 
 void RankState::upload(BufferId buffer, const std::vector<float>& values) {

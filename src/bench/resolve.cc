@@ -58,6 +58,15 @@ NsOptions ns_options(const MuonConfig& muon, Backend backend) {
   return options;
 }
 
+QueueUse queue_use(const RunConfig& config) {
+  if (!config.muon.concurrent_groups) return QueueUse::kSwitchedOff;
+  switch (config.run.backend) {
+    case Backend::kCpu: return QueueUse::kBackendRunsInTurn;
+    case Backend::kCuda: return QueueUse::kConcurrent;
+  }
+  return QueueUse::kBackendRunsInTurn;
+}
+
 /// NS work of one step must be countable in 64 bits.
 void refuse_uncountable_work(const ParamSet& params, const NsOptions& ns) {
   double flops = 0.0;
@@ -198,6 +207,8 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                                                       config.parallelism.pad_for_alignment));
   }
   refuse_uncountable_bytes(params, inputs.specs);
+  inputs.queues = queue_groups(inputs.groups, grid, queue_use(config),
+                               std::string(name_in(kBackendNames, config.run.backend)));
   inputs.homes.resize(params.params.size());
   assign_homes(config.muon, inputs, warnings);
   return inputs;
@@ -228,6 +239,7 @@ std::uint64_t fingerprint(const StepInputs& inputs) {
     print.add(home ? home->g.value() : -1).add(home && home->t ? home->t->value() : -1);
   }
   print.add(inputs.ns_batch_size).add(static_cast<int>(inputs.param_dtype));
+  for (const int queue : inputs.queues.of_group) print.add(queue);
   for (const NsCoefficients& step : inputs.ns.steps)
     print.add(std::bit_cast<std::uint64_t>(step.a))
         .add(std::bit_cast<std::uint64_t>(step.b))

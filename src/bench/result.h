@@ -89,6 +89,13 @@ struct ThroughputInfo {
   std::optional<double> ns_tflops, parameters_per_second, exchange_algbw_gbs, exchange_busbw_gbs;
 };
 
+/// muon.concurrent_groups as it came out: whether pipelines of param groups may overlap in this mode.
+struct ConcurrentGroupsInfo {
+  bool active = false;
+  int queues = 1;
+  std::string why;  ///< which groups go one after the other and for what reason
+};
+
 struct ModeInfo {
   std::string mode;
   std::optional<TimeSummary> step_seconds;
@@ -101,6 +108,7 @@ struct ModeInfo {
   ParityInfo parity;
   std::optional<std::int64_t> nonfinite_values;
   std::vector<ParamInfo> params;
+  ConcurrentGroupsInfo concurrent_groups;
 };
 
 struct Result {

@@ -9,6 +9,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/bench/collect.h"
+#include "src/bench/host_memory.h"
 #include "src/bench/thresholds.h"
 
 namespace muonbench {
@@ -30,6 +31,9 @@ class Session {
     context_.expect("comparing the ranks' plans");
     require_same_plan();
     CollectedEnvironment environment = collect_environment(provenance_, context_);
+    context_.expect("comparing what the ranks ask for with the memory that there is");
+    require_memory(run_.config.modes, run_.inputs, environment.info.devices, context_);
+    say_which_groups_overlap();
     outcome_.result.environment = environment.info;
     outcome_.result.config_json = run_.config.resolved_json;
     outcome_.result.argv = provenance_.argv;
@@ -40,10 +44,13 @@ class Session {
     // taken for a success.
     outcome_.result.status = "failed";
     report_progress();
+    TraceCollector traces(untimed_trace(environment), context_.control);
     for (const std::string& name : execution_order()) {
-      if (run_one(mode_named(name), environment.host_of_rank) == Ending::kInterrupted) return interrupted();
+      if (run_one(mode_named(name), environment.host_of_rank, traces) == Ending::kInterrupted)
+        return interrupted();
       report_progress();
     }
+    outcome_.trace = traces.take();
     restore_order();
     add_speedups(outcome_.result.modes);
     outcome_.result.complete = outcome_.code == ExitCode::kDone;
@@ -82,11 +89,41 @@ class Session {
     return std::move(outcome_);
   }
 
-  Ending run_one(const Mode& mode, const std::vector<std::string>& hosts) {
+  void say_which_groups_overlap() const {
+    const std::vector<std::string>& modes = run_.config.modes;
+    const bool matters = std::any_of(modes.begin(), modes.end(), [](const std::string& name) {
+      return mode_named(name).pipelines == Pipelines::kPerGroup;
+    });
+    if (!matters || context_.rank.value() != 0) return;
+    const auto counted = [](std::size_t count, const char* what) {
+      return text("{} {}{}", count, what, count == 1 ? "" : "s");
+    };
+    const GroupQueues& queues = run_.inputs.queues;
+    log_info(text("muon.concurrent_groups: {} on {}: {}", counted(run_.inputs.groups.size(), "param group"),
+                  counted(static_cast<std::size_t>(queues.count), "queue"), queues.why));
+  }
+
+  /// Everything but the steps.
+  [[nodiscard]] Trace untimed_trace(const CollectedEnvironment& environment) const {
+    Trace trace;
+    trace.version = environment.info.version;
+    trace.git_sha = environment.info.git_sha;
+    trace.time = environment.info.time;
+    trace.argv = provenance_.argv;
+    for (std::size_t r = 0; r < environment.host_of_rank.size(); ++r) {
+      const WorldRank rank(static_cast<int>(r));
+      const DomainPlace place = run_.grid.coordinates(Family::kDense, rank).place;
+      trace.ranks.push_back({rank.value(), environment.host_of_rank[r], place.g.value(), place.t.value()});
+    }
+    return trace;
+  }
+
+  Ending run_one(const Mode& mode, const std::vector<std::string>& hosts, TraceCollector& traces) {
     if (mode.muon == MuonUse::kMuon && context_.rank.value() == 0 && run_.inputs.groups.empty())
       log_warn(text("mode {}: no parameter goes to Muon: no NS runs", mode.name));
     ModeRun mode_run = run_mode(mode, run_.inputs, run_.config.run, values_, context_);
     CollectedMode collected = collect_mode(mode, run_, mode_run, hosts, context_.control);
+    traces.add(mode.name, mode_run.trace);
     const Ending ending = mode_run.ending;
     if (ending == Ending::kAllSteps) {
       collected.info.parity = parity(mode, mode_run);

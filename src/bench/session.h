@@ -11,6 +11,7 @@
 #include "src/bench/mode_run.h"
 #include "src/bench/resolve.h"
 #include "src/bench/result.h"
+#include "src/bench/trace.h"
 
 namespace muonbench {
 
@@ -29,6 +30,7 @@ struct SessionOutcome {
   ExitCode code = ExitCode::kDone;
   std::vector<std::string> faults;  ///< what was wrong, a line each, on rank 0
   Result result;
+  Trace trace;  ///< without steps unless the context asks for them
 };
 
 /// Takes a result as far as it has come, on rank 0: before the first step, and after each mode.

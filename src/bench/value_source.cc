@@ -34,6 +34,17 @@ void GeneratedValues::gradients(ParamIndex p, std::int64_t step, std::int64_t ro
   }
 }
 
+std::optional<NormalStream> GeneratedValues::weight_stream(ParamIndex p) const {
+  return muonbench::weight_stream(seed_, params_[p]);
+}
+
+std::optional<NormalStream> GeneratedValues::gradient_stream(ParamIndex p, std::int64_t step) const {
+  const bool injected =
+      std::any_of(injections_.begin(), injections_.end(),
+                  [&](const GradientInjection& bad) { return bad.param == p && bad.step == step; });
+  return injected ? std::nullopt : muonbench::gradient_stream(seed_, step, params_[p]);
+}
+
 void GivenValues::weights(ParamIndex /*p*/, std::int64_t row, std::int64_t first_col,
                           std::span<float> out) const {
   copy_row(weights_, cols_, row, first_col, out);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,6 +25,15 @@ class ValueSource {
                        std::span<float> out) const = 0;
   virtual void gradients(ParamIndex p, std::int64_t step, std::int64_t row, std::int64_t first_col,
                          std::span<float> out) const = 0;
+  /// The whole parameter as a stream of normal numbers, for devices to make themselves; none where it is
+  /// something else, in some element at least.
+  [[nodiscard]] virtual std::optional<NormalStream> weight_stream(ParamIndex /*p*/) const {
+    return std::nullopt;
+  }
+  [[nodiscard]] virtual std::optional<NormalStream> gradient_stream(ParamIndex /*p*/,
+                                                                    std::int64_t /*step*/) const {
+    return std::nullopt;
+  }
 };
 
 /// Values as functions of (seed, step, parameter, row, column), bad elements injected.
@@ -34,6 +44,8 @@ class GeneratedValues final : public ValueSource {
   void weights(ParamIndex p, std::int64_t row, std::int64_t first_col, std::span<float> out) const override;
   void gradients(ParamIndex p, std::int64_t step, std::int64_t row, std::int64_t first_col,
                  std::span<float> out) const override;
+  [[nodiscard]] std::optional<NormalStream> weight_stream(ParamIndex p) const override;
+  [[nodiscard]] std::optional<NormalStream> gradient_stream(ParamIndex p, std::int64_t step) const override;
 
  private:
   const ParamSet& params_;

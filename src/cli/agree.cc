@@ -4,9 +4,10 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
-#include "src/backend/mpi/mpi_comm.h"
 #include "src/backend/select.h"
+#include "src/backend/transport.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -15,6 +16,18 @@
 #include "src/report/report.h"
 
 namespace muonbench {
+namespace {
+
+/// Says every different refusal once. Collective.
+bool any_refuses(ControlPlane& control, const std::string& own) {
+  const std::vector<std::string> all = control.gather(own);
+  std::set<std::string> different(all.begin(), all.end());
+  different.erase("");
+  for (const std::string& refusal : different) log_error(refusal);
+  return control.broadcast(different.empty() ? "+" : "-") == "-";
+}
+
+}  // namespace
 
 std::optional<std::string> decide_on_rank0(ControlPlane& control,
                                            const std::function<std::string()>& decide) {
@@ -49,9 +62,25 @@ void require_world_size(const ParallelismConfig& p, int ranks, const std::string
       source, p.tp, p.gtp_remat, p.dp, p.pp, world, ranks, hint, ranks == 1 ? text(" {}", world) : ""));
 }
 
-MakeComm mpi_comms(const MpiRuntime& runtime) {
-  return [&runtime](const std::vector<WorldRank>& members) {
-    return make_mpi_comm(runtime, members.front().value(), runtime.rank().value());
+std::unique_ptr<Device> agree_on_devices(const RunSettings& run, const MpiRuntime& runtime,
+                                         ControlPlane& control) {
+  std::unique_ptr<Device> device;
+  std::string refusal;
+  try {
+    device = make_device(name_in(kBackendNames, run.backend), runtime.local_rank());
+  } catch (const ConfigError& error) {
+    refusal = error.what();
+  }
+  if (any_refuses(control, refusal)) return nullptr;
+  const std::string_view transport = name_in(kTransportNames, run.transport);
+  if (any_refuses(control, transport_refusal(transport, *device, runtime, control))) return nullptr;
+  return device;
+}
+
+MakeComm make_comms(Transport transport, Device& device, const MpiRuntime& runtime) {
+  return [transport = name_in(kTransportNames, transport), &device,
+          &runtime](const std::vector<WorldRank>& members) {
+    return make_comm(transport, device, runtime, members.front().value(), runtime.rank().value());
   };
 }
 
@@ -70,11 +99,16 @@ std::string render(const Result& result, OutputFormat format) {
 }
 
 void check_outputs(const Arguments& arguments) {
-  for (const std::string& path : {arguments.output, arguments.csv})
-    if (!path.empty()) check_output_writable(path, arguments.overwrite);
-  const auto plain = [](const std::string& path) { return std::filesystem::weakly_canonical(path); };
-  if (!arguments.output.empty() && !arguments.csv.empty() && plain(arguments.output) == plain(arguments.csv))
-    throw ConfigError(text("--csv: expected another file than --output, got {} for both", arguments.csv));
+  std::map<std::filesystem::path, std::string_view> options;
+  for (const auto& [option, path] :
+       {std::pair("--output", arguments.output), {"--csv", arguments.csv}, {"--trace", arguments.trace}}) {
+    if (path.empty()) continue;
+    check_output_writable(path, arguments.overwrite);
+    const auto [other, is_new] = options.try_emplace(std::filesystem::weakly_canonical(path), option);
+    if (!is_new)
+      throw ConfigError(
+          text("{}: expected another file than {}, got {} for both", option, other->second, path));
+  }
 }
 
 void deliver(const Result& result, const Arguments& arguments) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "src/backend/backend.h"
 #include "src/backend/control_plane.h"
 #include "src/backend/mpi/mpi_runtime.h"
 #include "src/base/error.h"
@@ -14,6 +16,7 @@
 #include "src/bench/result.h"
 #include "src/cli/arguments.h"
 #include "src/config/read_config.h"
+#include "src/config/run_config.h"
 
 /// What the commands that run on many ranks share: one decision, one message.
 namespace muonbench {
@@ -40,8 +43,13 @@ auto naming_source(const std::string& source, Work work) {
   }
 }
 
+/// This rank's device. Where a rank has none, or the transport cannot serve the ranks on theirs, that is said
+/// once and no rank gets any.
+[[nodiscard]] std::unique_ptr<Device> agree_on_devices(const RunSettings& run, const MpiRuntime& runtime,
+                                                       ControlPlane& control);
+
 /// Communicators by splitting the world.
-[[nodiscard]] MakeComm mpi_comms(const MpiRuntime& runtime);
+[[nodiscard]] MakeComm make_comms(Transport transport, Device& device, const MpiRuntime& runtime);
 
 /// Refuses, before anything runs, a file that could not be written afterwards.
 void check_outputs(const Arguments& arguments);

@@ -17,8 +17,7 @@ std::string version_text() {
                               git_dirty() ? ", modified" : "", compiler(), mpi_library_version());
   for (const std::string& backend : linked_backends()) {
     versions += text("backend {}", backend);
-    for (const auto& [name, value] : make_device(backend, 0)->capabilities().versions)
-      versions += text("; {} {}", name, value);
+    for (const auto& [name, value] : library_versions(backend)) versions += text("; {} {}", name, value);
     versions += '\n';
   }
   return versions;
@@ -30,7 +29,10 @@ class CommandLine {
   CommandLine() {
     app_.require_subcommand(1);
     app_.add_flag("--version", version_wanted_, "Versions of this program and of the libraries behind it");
-    static_cast<void>(add_run("run", "Measures the modes of a configuration; start it with mpirun"));
+    add_run("run", "Measures the modes of a configuration; start it with mpirun")
+        ->add_option("--trace", arguments_.trace,
+                     "Where a timeline of the timed steps goes, for ui.perfetto.dev or chrome://tracing")
+        ->type_name("FILE.json");
     plan_ = add_run(
         "plan", "Memory, NS work and traffic of every rank, for any world size, without running anything");
     golden_ =
@@ -82,7 +84,7 @@ class CommandLine {
     command->add_option("--output", arguments_.output, "Where the JSON result goes")->type_name("FILE.json");
     command->add_option("--csv", arguments_.csv, "Where the result goes as CSV, a row per mode and rank")
         ->type_name("FILE.csv");
-    command->add_flag("--overwrite", overwrite_, "Replaces an existing --output or --csv");
+    command->add_flag("--overwrite", overwrite_, "Replaces files that exist already");
     command->add_option("--format", arguments_.format, "What goes to stdout")
         ->transform(CLI::CheckedTransformer(formats).description("{table,json,csv}"))
         ->default_str("table");

@@ -21,7 +21,7 @@ struct Arguments {
   std::string golden;                  ///< golden
   std::string model;                   ///< models; empty: all of them
   std::vector<std::string> overrides;  ///< "dotted.path=value"
-  std::string output, csv;             ///< empty: none
+  std::string output, csv, trace;      ///< empty: none
   Overwrite overwrite = Overwrite::kRefuse;
   OutputFormat format = OutputFormat::kTable;
   std::vector<std::string> argv;

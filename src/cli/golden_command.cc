@@ -1,8 +1,9 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
-#include "src/backend/select.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/bench/golden.h"
@@ -15,46 +16,69 @@
 namespace muonbench {
 namespace {
 
-/// tp and gtp_remat of --set, gtp_remat = ranks / tp where it is not set.
-DomainShape golden_domain(const std::vector<std::string>& overrides, int ranks) {
+/// Where the cases run.
+struct GoldenPlace {
+  DomainShape domain;
+  Backend backend = Backend::kCpu;
+  Transport transport = Transport::kMpi;
+};
+
+constexpr std::string_view kSettable[] = {"parallelism.tp", "parallelism.gtp_remat", "run.backend",
+                                          "run.transport"};
+
+bool is_settable(const std::string& one) {
+  return std::any_of(std::begin(kSettable), std::end(kSettable),
+                     [&](std::string_view key) { return one.starts_with(text("{}=", key)); });
+}
+
+/// What --set says; gtp_remat = ranks / tp where it is not set.
+GoldenPlace golden_place(const std::vector<std::string>& overrides, int ranks) {
   static constexpr std::string_view kBase =
       R"({"model": {"params": [{"name": "w", "shape": [16, 16]}]}, "modes": ["layer_sharded"]})";
   bool gtp_remat_set = false;
   for (const std::string& one : overrides) {
-    if (!one.starts_with("parallelism.tp=") && !one.starts_with("parallelism.gtp_remat="))
+    if (!is_settable(one))
       throw ConfigError(
-          text("--set {}: expected parallelism.tp or parallelism.gtp_remat; the cases bring everything else",
+          text("--set {}: expected parallelism.tp, parallelism.gtp_remat, run.backend or run.transport; the "
+               "cases bring "
+               "everything else",
                one));
     gtp_remat_set = gtp_remat_set || one.starts_with("parallelism.gtp_remat=");
   }
-  ParallelismConfig p = read_config(kBase, "golden", overrides, vocabulary()).parallelism;
+  const RunConfig config = read_config(kBase, "golden", overrides, vocabulary());
+  ParallelismConfig p = config.parallelism;
   if (!gtp_remat_set) {
     if (ranks % p.tp != 0)
       throw ConfigError(text("parallelism.tp: expected a divisor of {} ranks, got {}", ranks, p.tp));
     p.gtp_remat = ranks / p.tp;
   }
   require_world_size(p, ranks, "golden");
-  return DomainShape{p.gtp_remat, p.tp};
+  return {{p.gtp_remat, p.tp}, config.run.backend, config.run.transport};
 }
 
 }  // namespace
 
 ExitCode golden_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control) {
   std::vector<GoldenCase> cases;
-  DomainShape domain;
+  GoldenPlace place;
   const auto content = decide_on_rank0(control, [&] {
-    domain = golden_domain(own.overrides, control.size());
+    place = golden_place(own.overrides, control.size());
     std::string file = read_text_file(own.golden);
     cases = read_golden_file(file, own.golden);
     return file;
   });
   if (!content) return ExitCode::kUsage;
   if (control.rank() != 0) cases = read_golden_file(*content, own.golden);
-  domain = unpack<DomainShape>(control.broadcast(pack(std::vector{domain}))).front();
+  place = unpack<GoldenPlace>(control.broadcast(pack(std::vector{place}))).front();
+  const DomainShape domain = place.domain;
 
-  const std::unique_ptr<Device> device = make_device("cpu", runtime.local_rank());
+  RunSettings settings;
+  settings.backend = place.backend;
+  settings.transport = place.transport;
+  const std::unique_ptr<Device> device = agree_on_devices(settings, runtime, control);
+  if (!device) return ExitCode::kUsage;
   const RankGrid grid(GridShape{domain.tp, domain.gtp_remat});
-  CommSet comms(grid, runtime.rank(), mpi_comms(runtime));
+  CommSet comms(grid, runtime.rank(), make_comms(place.transport, *device, runtime));
   RankContext context{runtime.rank(), *device, comms, control};
   int failed = 0;
   std::string table =

@@ -8,13 +8,25 @@
 #include "src/cli/agree.h"
 #include "src/cli/commands.h"
 #include "src/config/read_config.h"
+#include "src/config/words.h"
 #include "src/report/report.h"
 
 namespace muonbench {
+namespace {
+
+/// A plan runs nowhere, so it may be for a backend that this build lacks.
+ConfigVocabulary plannable() {
+  ConfigVocabulary words = vocabulary();
+  words.backends.clear();
+  for (const auto& [backend, name] : kBackendNames) words.backends.emplace_back(name);
+  return words;
+}
+
+}  // namespace
 
 ExitCode plan_command(const Arguments& arguments) {
   const std::string& source = arguments.config;
-  RunConfig config = read_config(read_text_file(source), source, arguments.overrides, vocabulary());
+  RunConfig config = read_config(read_text_file(source), source, arguments.overrides, plannable());
   check_outputs(arguments);
   Result result = naming_source(source, [&] {
     const std::unique_ptr<ResolvedRun> run = resolve(std::move(config));

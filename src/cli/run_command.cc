@@ -1,10 +1,10 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "src/backend/mpi/mpi_check.h"
-#include "src/backend/select.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/base/version.h"
@@ -17,6 +17,8 @@
 #include "src/cli/output_file.h"
 #include "src/config/read_config.h"
 #include "src/model/checkpoint.h"
+#include "src/report/report.h"
+#include "src/report/trace.h"
 
 namespace muonbench {
 namespace {
@@ -44,10 +46,28 @@ void refuse_missing_abilities(const RunConfig& config, const Capabilities& devic
         text("{}: muon.ns_algorithm: expected gemm on {}, got 'syrk'", source, device.device_name));
 }
 
+Provenance provenance_of(const Arguments& arguments, const MpiRuntime& runtime) {
+  return Provenance{arguments.argv,
+                    std::string(version()),
+                    std::string(git_sha()),
+                    git_dirty(),
+                    {{"mpi", mpi_library_version()}, {"compiler", std::string(compiler())}},
+                    runtime.local_rank(),
+                    runtime.local_cores()};
+}
+
+void write_trace(const SessionOutcome& outcome, const Arguments& arguments) {
+  if (arguments.trace.empty()) return;
+  if (outcome.code == ExitCode::kInterrupted)
+    log_warn(text("--trace: {} is not written, the run was interrupted", arguments.trace));
+  else
+    write_file_atomically(arguments.trace, to_trace_json(outcome.trace), arguments.overwrite);
+}
+
 }  // namespace
 
 ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPlane& control,
-                     Interrupt& interrupt) {
+                     Interrupt& interrupt, std::optional<Watchdog>& watchdog) {
   // Rank 0 alone reads files, so the others need no shared file system, and its command line is everybody's.
   Arguments arguments = own;
   std::unique_ptr<ResolvedRun> run;
@@ -60,6 +80,7 @@ ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPla
   if (!config_text) return ExitCode::kUsage;
   arguments.config = control.broadcast(own.config);
   arguments.overrides = unpack_strings(control.broadcast(pack_strings(own.overrides)));
+  arguments.trace = control.broadcast(own.trace);
   const std::string checkpoint = control.broadcast(run ? run->config.model.checkpoint : "");
   if (control.rank() != 0) run = read_run(*config_text, arguments, control.size(), checkpoint);
   const DomainPlace place = run->grid.coordinates(Family::kDense, runtime.rank()).place;
@@ -67,8 +88,11 @@ ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPla
            control.rank() == 0 ? LogLevel::kInfo : LogLevel::kWarn);
   set_mpi_rank_label(text("g={}, t={}", place.g.value(), place.t.value()));
 
-  const std::string backend(name_in(kBackendNames, run->config.run.backend));
-  const std::unique_ptr<Device> device = make_device(backend, runtime.local_rank());
+  watchdog.emplace(run->config.run.timeout_seconds,
+                   text("rank {} on {}", runtime.rank().value(), runtime.host()));
+  watchdog->expect("agreeing on devices");
+  const std::unique_ptr<Device> device = agree_on_devices(run->config.run, runtime, control);
+  if (!device) return ExitCode::kUsage;
   const auto able = decide_on_rank0(control, [&] {
     refuse_missing_abilities(run->config, device->capabilities(), arguments.config);
     return std::string();
@@ -77,30 +101,26 @@ ExitCode run_command(const Arguments& own, const MpiRuntime& runtime, ControlPla
   if (control.rank() == 0)
     for (const std::string& warning : run->warnings) log_warn(warning);
 
-  CommSet comms(run->grid, runtime.rank(), mpi_comms(runtime));
+  watchdog->expect("making the communicators");
+  CommSet comms(run->grid, runtime.rank(), make_comms(run->config.run.transport, *device, runtime));
   OutputFile output(control.rank() == 0 ? arguments.output : std::string(), arguments.overwrite);
   const Interrupt::Scope marking(interrupt, [&] { output.mark_interrupted(); });
-  Watchdog watchdog(run->config.run.timeout_seconds,
-                    text("rank {} on {}", runtime.rank().value(), runtime.host()));
   Progress progress(control.rank() == 0 ? Progress::on_terminal() : Progress::Shown::kNo);
-  RankContext context{runtime.rank(), *device, comms, control, &watchdog, &interrupt.requested(), &progress};
-  const Provenance provenance{arguments.argv,
-                              std::string(version()),
-                              std::string(git_sha()),
-                              git_dirty(),
-                              {{"mpi", mpi_library_version()}, {"compiler", std::string(compiler())}},
-                              runtime.local_rank(),
-                              runtime.local_cores()};
+  RankContext context{runtime.rank(), *device, comms, control, &*watchdog, &interrupt.requested(), &progress};
+  if (!arguments.trace.empty()) context.tracing = Tracing::kOn;
+  const Provenance provenance = provenance_of(arguments, runtime);
   const SessionOutcome outcome =
       run_session(*run, provenance, context, [&](const Result& so_far) { output.update(so_far); });
   if (control.rank() == 0) {
     for (const std::string& fault : outcome.faults) log_error(fault);
+    write_trace(outcome, arguments);
     // The file comes last: it says that all was delivered.
     deliver(outcome.result, arguments);
     output.finish(outcome.result);
   }
   // The first rank that ends has the launcher end the others: not before the result is written.
   if (outcome.code == ExitCode::kInterrupted) control.barrier();
+  watchdog->expect("ending MPI");
   return outcome.code;
 }
 

@@ -40,11 +40,17 @@ const Children& known_children() {
   return children;
 }
 
-/// Full paths of keys with this last name: people set a right key at the wrong level.
+std::string last_name(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+/// Full paths of keys with this last name, or else with the nearest to it: people set a right key at the
+/// wrong level.
 std::vector<std::string> homes_of_name(const std::string& name) {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths, names;
   for (const KeyInfo& key : config_keys())
-    if (key.path.ends_with("." + name) && key.path.find('*') == std::string::npos) paths.push_back(key.path);
+    if (key.path.find('*') == std::string::npos) paths.push_back(key.path);
+  for (const std::string& path : paths) names.push_back(last_name(path));
+  const std::string nearest = nearest_name(name, names);
+  std::erase_if(paths, [&](const std::string& path) { return last_name(path) != nearest; });
   return paths;
 }
 

@@ -7,6 +7,7 @@
 
 #include "src/base/check.h"
 #include "src/exec/bind.h"
+#include "src/exec/device_range.h"
 
 namespace muonbench {
 namespace {
@@ -38,9 +39,12 @@ Executor::Executor(const StepProgram& program, Device& device, const CommTable& 
   for (int q = 0; q < program_.queues; ++q) queues_.push_back(device_.make_queue());
   bind_buffers();
   bind_ops(comms);
+  find_phases();
 }
 
-Executor::~Executor() = default;
+Executor::~Executor() {
+  for (const Queue queue : queues_) device_.release(queue);
+}
 
 void Executor::bind_buffers() {
   addresses_.assign(program_.buffers.size(), nullptr);
@@ -73,58 +77,81 @@ void Executor::bind_ops(const CommTable& comms) {
   }
 }
 
-void Executor::complete(BoundOp& bound, Queue queue) {
+void Executor::find_phases() {
+  for (int i = 0; i < static_cast<int>(program_.ops.size()); ++i) {
+    const Phase phase = program_.ops[static_cast<std::size_t>(i)].phase;
+    if (phases_.empty() || phases_.back().phase != phase) phases_.push_back({phase, i, i});
+    phases_.back().end = i + 1;
+  }
+}
+
+Queue Executor::queue_of(int op) const {
+  return queues_[static_cast<std::size_t>(program_.ops[static_cast<std::size_t>(op)].queue)];
+}
+
+void Executor::complete(int op, Queue queue) {
+  BoundOp& bound = bound_[static_cast<std::size_t>(op)];
   if (bound.in_flight) {
     bound.transfer()->wait(queue);
     bound.in_flight = false;
     bound.queue = queue;
     if (bound.crosses_queues) bound.done = device_.record(queue);
+    if (recorder_ != nullptr) recorder_->completes(op, queue);
   } else if (bound.queue.index != queue.index) {
     device_.wait(queue, bound.done);
   }
 }
 
 void Executor::complete_before(int op) {
-  const Queue queue = queues_[static_cast<std::size_t>(program_.ops[static_cast<std::size_t>(op)].queue)];
-  for (const int before : program_.ops[static_cast<std::size_t>(op)].after)
-    complete(bound_[static_cast<std::size_t>(before)], queue);
+  for (const int before : program_.ops[static_cast<std::size_t>(op)].after) complete(before, queue_of(op));
 }
 
 void Executor::start(int op, const StepContext& context) {
   BoundOp& bound = bound_[static_cast<std::size_t>(op)];
-  bound.queue = queues_[static_cast<std::size_t>(program_.ops[static_cast<std::size_t>(op)].queue)];
+  bound.queue = queue_of(op);
+  if (recorder_ != nullptr) recorder_->starts(op, bound.queue);
   if (Transfer* transfer = bound.transfer()) {
     transfer->start(bound.queue);
     bound.in_flight = true;
     return;
   }
   std::get<std::unique_ptr<Kernel>>(bound.work)->enqueue(bound.queue, context);
+  if (recorder_ != nullptr) recorder_->completes(op, bound.queue);
   if (bound.crosses_queues) bound.done = device_.record(bound.queue);
 }
 
 void Executor::drain() {
-  for (BoundOp& bound : bound_)
-    if (bound.in_flight) complete(bound, bound.queue);
+  for (int op = 0; op < static_cast<int>(bound_.size()); ++op) {
+    const BoundOp& bound = bound_[static_cast<std::size_t>(op)];
+    if (bound.in_flight) complete(op, bound.queue);
+  }
   for (const Queue queue : queues_) device_.synchronize(queue);
 }
 
-StepTimes Executor::run_step(const StepContext& context, PhaseTiming timing) {
+void Executor::enqueue(const PhaseRun& run, const StepContext& context) {
+  const DeviceRange range(device_, name_of(run.phase).data());
+  for (int op = run.begin; op < run.end; ++op) {
+    complete_before(op);
+    start(op, context);
+  }
+}
+
+StepTimes Executor::run_step(const StepContext& context, PhaseTiming timing, StepRecorder* recorder) {
   StepTimes times;
+  recorder_ = recorder;
   const Clock::time_point begin = Clock::now();
+  if (recorder_ != nullptr) recorder_->begin_step();
   Clock::time_point phase_begin = begin;
-  for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-    complete_before(static_cast<int>(i));
-    start(static_cast<int>(i), context);
-    const bool phase_ends =
-        i + 1 == program_.ops.size() || program_.ops[i + 1].phase != program_.ops[i].phase;
-    if (timing == PhaseTiming::kOn && phase_ends) {
-      drain();
-      times.phases[static_cast<std::size_t>(program_.ops[i].phase)] += seconds_since(phase_begin);
-      phase_begin = Clock::now();
-    }
+  for (const PhaseRun& run : phases_) {
+    enqueue(run, context);
+    if (timing == PhaseTiming::kOff) continue;
+    drain();
+    times.phases[static_cast<std::size_t>(run.phase)] += seconds_since(phase_begin);
+    phase_begin = Clock::now();
   }
   drain();
   times.seconds = seconds_since(begin);
+  recorder_ = nullptr;
   return times;
 }
 

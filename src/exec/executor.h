@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/backend/backend.h"
+#include "src/exec/step_recorder.h"
 #include "src/program/program.h"
 
 namespace muonbench {
@@ -37,19 +38,28 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   ~Executor();
 
-  /// Runs one step and drains the device.
-  StepTimes run_step(const StepContext& context, PhaseTiming timing);
+  /// Runs one step and drains the device. `recorder`: takes down when each op runs; none: nothing does, and
+  /// nothing is added to the step.
+  StepTimes run_step(const StepContext& context, PhaseTiming timing, StepRecorder* recorder = nullptr);
 
   /// Device address of a buffer; for filling and reading state between steps.
   [[nodiscard]] void* data(BufferId buffer) const;
 
  private:
   struct BoundOp;
+  /// Consecutive ops of one phase: [begin, end).
+  struct PhaseRun {
+    Phase phase = Phase::kMomentum;
+    int begin = 0, end = 0;
+  };
   void bind_buffers();
   void bind_ops(const CommTable& comms);
+  void find_phases();
+  [[nodiscard]] Queue queue_of(int op) const;
   void complete_before(int op);
-  void complete(BoundOp& bound, Queue queue);
+  void complete(int op, Queue queue);
   void start(int op, const StepContext& context);
+  void enqueue(const PhaseRun& run, const StepContext& context);
   void drain();
 
   const StepProgram& program_;
@@ -58,6 +68,8 @@ class Executor {
   std::vector<void*> addresses_;
   std::vector<Queue> queues_;
   std::vector<BoundOp> bound_;
+  std::vector<PhaseRun> phases_;
+  StepRecorder* recorder_ = nullptr;  ///< of the step under way
 };
 
 }  // namespace muonbench

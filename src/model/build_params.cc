@@ -19,8 +19,6 @@ namespace {
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 /// A bf16 weight, and in fp32 its gradient, master copy and two moments.
 constexpr std::int64_t kMostBytesPerElement = 18;
-/// NS of 10 steps takes at most 60 times a matrix's NS cost in flops.
-constexpr std::int64_t kMostNsCost = kInt64Max / 64;
 constexpr std::int64_t kMostParams = 1'000'000;
 
 /// One entry of the model and where it stands: "model.params[3]", or "model.transformer: embedding".
@@ -125,7 +123,6 @@ class Builder {
       throw ConfigError(text("{}: expected at most {} parameters in a model, got {} more after {}",
                              entry.place, kMostParams, copies, set_.size()));
     add_bytes(entry, param, copies);
-    if (param.optimizer == OptimizerKind::kMuon) add_ns_cost(entry, param, copies);
     for (std::int64_t i = 0; i < copies; ++i) {
       param.name = copies == 1 ? entry.config.name : text("{}.{}", entry.config.name, i);
       param.value_key = Fingerprint().add(param.name).value();
@@ -155,22 +152,11 @@ class Builder {
                "number, got too many with {} of shape {}",
                entry.place, kMostBytesPerElement, copies, shape_text(entry.config)));
   }
-  void add_ns_cost(const Entry& entry, const Parameter& param, std::int64_t copies) {
-    std::int64_t cost = 0;
-    if (__builtin_mul_overflow(param.shape.elements().value(), param.shape.min_dim(), &cost) ||
-        __builtin_mul_overflow(cost, copies, &cost) || __builtin_add_overflow(ns_cost_, cost, &ns_cost_) ||
-        ns_cost_ > kMostNsCost)
-      throw ConfigError(
-          text("{}.shape: expected the sum over all Muon parameters so far of max * min * min of their "
-               "shapes to be at most {}, got more with {} of shape {}",
-               entry.place, kMostNsCost, copies, shape_text(entry.config)));
-  }
 
   const GradientsConfig& gradients_;
   ParamSet set_;
   std::unordered_map<std::string, std::string> places_;
   std::int64_t bytes_ = 0;
-  std::int64_t ns_cost_ = 0;
 };
 
 }  // namespace

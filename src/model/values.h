@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,10 +16,18 @@ namespace muonbench {
 /// and nobody broadcasts. All arithmetic is integer or IEEE double with + - * / sqrt, uncontracted: equal
 /// bits on every machine.
 
-/// Standard normal from 64 random bits: the quantile of u = (k + 1/2) / 2^53, k the upper 53 bits, by AS
-/// 241's PPND7 (M. Wichura 1988), relative error below 2e-7. Symmetric: ~bits gives the negative; |value|
-/// <= 8.3.
+/// base/normal.h.
 [[nodiscard]] double standard_normal(std::uint64_t bits);
+
+/// An array of normal numbers by base/normal.h: the stream of its elements, and what they are multiplied by.
+struct NormalStream {
+  std::uint64_t key = 0;
+  double scale = 1.0;
+};
+[[nodiscard]] NormalStream weight_stream(std::uint64_t seed, const Parameter& param);
+/// None where all elements are equal: gradients other than random.
+[[nodiscard]] std::optional<NormalStream> gradient_stream(std::uint64_t seed, std::int64_t step,
+                                                          const Parameter& param);
 
 /// Initial weight: normal(0, 0.02).
 [[nodiscard]] float weight_value(std::uint64_t seed, const Parameter& param, std::int64_t row,

@@ -183,9 +183,9 @@ class LayerShardedGroup {
 void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
   Emitter emitter(inputs, rank, builder);
   emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
-  for (const ParamGroup& group : inputs.groups) {
-    const ParamGroup held = emitter.held_part(group);
-    if (!held.params.empty()) LayerShardedGroup(emitter, held, 0).emit();
+  for (std::size_t g = 0; g < inputs.groups.size(); ++g) {
+    const ParamGroup held = emitter.held_part(inputs.groups[g]);
+    if (!held.params.empty()) LayerShardedGroup(emitter, held, inputs.queues.queue_of(g)).emit();
   }
   emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
 }

@@ -128,11 +128,11 @@ UpdateItem Emitter::update_item(ParamIndex p, Region update) {
 
 void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue) {
   std::vector<std::pair<Shape, std::vector<NewtonSchulzItem>>> buckets;
+  std::map<Shape, std::size_t> bucket_of;
   for (const Matrix& matrix : matrices) {
-    auto bucket =
-        std::find_if(buckets.begin(), buckets.end(), [&](const auto& b) { return b.first == matrix.shape; });
-    if (bucket == buckets.end()) bucket = buckets.insert(buckets.end(), {matrix.shape, {}});
-    bucket->second.push_back({matrix.data, matrix.data});
+    const auto [bucket, is_new] = bucket_of.try_emplace(matrix.shape, buckets.size());
+    if (is_new) buckets.push_back({matrix.shape, {}});
+    buckets[bucket->second].second.push_back({matrix.data, matrix.data});
   }
   for (const auto& [shape, items] : buckets) {
     for (std::size_t begin = 0; begin < items.size(); begin += static_cast<std::size_t>(batch_size)) {

@@ -26,8 +26,25 @@ std::int64_t lowest_free_offset(const std::vector<Occupied>& occupied, std::int6
   return offset;
 }
 
-std::int64_t aligned_size(const BufferSpec& buffer) {
-  return (buffer.bytes().value() + kAlignment - 1) / kAlignment * kAlignment;
+std::int64_t aligned(Bytes size) { return (size.value() + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// Adds the buffers of one queue behind what is there. Queues share no memory: who waits for another's
+/// buffers does not overlap with it.
+void lay_out_queue(const StepProgram& program, const std::vector<BufferId>& buffers, ArenaLayout& layout) {
+  const std::int64_t base = aligned(layout.size);
+  std::vector<Occupied> occupied;
+  for (const BufferId id : buffers) {
+    const BufferSpec& buffer = program[id];
+    std::erase_if(occupied, [&](const Occupied& other) { return other.last_op < buffer.first_op; });
+    const std::int64_t size = aligned(buffer.bytes());
+    const std::int64_t offset = lowest_free_offset(occupied, size);
+    const auto after =
+        std::find_if(occupied.begin(), occupied.end(), [&](const Occupied& o) { return o.begin >= offset; });
+    occupied.insert(after, Occupied{offset, offset + size, buffer.last_op});
+    layout.offsets.emplace(id, Bytes(base + offset));
+    // The last buffer's own bytes, not its padding, bound the arena: the ledger counts what is needed.
+    layout.size = std::max(layout.size, Bytes(base + offset) + buffer.bytes());
+  }
 }
 
 }  // namespace
@@ -44,20 +61,13 @@ std::vector<BufferId> arena_buffers_by_first_op(const StepProgram& program, Memo
 }
 
 ArenaLayout lay_out_arena(const StepProgram& program, MemoryUse use) {
-  ArenaLayout layout;
-  std::vector<Occupied> occupied;
+  std::vector<std::vector<BufferId>> by_queue(static_cast<std::size_t>(program.queues));
   for (const BufferId id : arena_buffers_by_first_op(program, use)) {
-    const BufferSpec& buffer = program[id];
-    std::erase_if(occupied, [&](const Occupied& other) { return other.last_op < buffer.first_op; });
-    const std::int64_t size = aligned_size(buffer);
-    const std::int64_t offset = lowest_free_offset(occupied, size);
-    const auto after =
-        std::find_if(occupied.begin(), occupied.end(), [&](const Occupied& o) { return o.begin >= offset; });
-    occupied.insert(after, Occupied{offset, offset + size, buffer.last_op});
-    layout.offsets.emplace(id, Bytes(offset));
-    // The last buffer's own bytes, not its padding, bound the arena: the ledger counts what is needed.
-    layout.size = std::max(layout.size, Bytes(offset) + buffer.bytes());
+    const Op& first = program.ops[static_cast<std::size_t>(program[id].first_op)];
+    by_queue[static_cast<std::size_t>(first.queue)].push_back(id);
   }
+  ArenaLayout layout;
+  for (const std::vector<BufferId>& buffers : by_queue) lay_out_queue(program, buffers, layout);
   return layout;
 }
 

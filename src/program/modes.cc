@@ -11,13 +11,13 @@ namespace muonbench {
 const std::vector<Mode>& modes() {
   static const std::vector<Mode> table = {
       {"layer_sharded", MuonUse::kMuon, BitPromise::kAsDuplicated, CostsDependOn::kShardsAndHomes,
-       "NS once, at each weight's home", emit_layer_sharded},
-      {"duplicated", MuonUse::kMuon, BitPromise::kAsDuplicated, CostsDependOn::kShards,
+       Pipelines::kPerGroup, "NS once, at each weight's home", emit_layer_sharded},
+      {"duplicated", MuonUse::kMuon, BitPromise::kAsDuplicated, CostsDependOn::kShards, Pipelines::kOneForAll,
        "NS on every rank, after gathering every weight", emit_duplicated},
-      {"adam_dim0", MuonUse::kAdamOnly, BitPromise::kNone, CostsDependOn::kShards,
+      {"adam_dim0", MuonUse::kAdamOnly, BitPromise::kNone, CostsDependOn::kShards, Pipelines::kOneForAll,
        "Adam on all, state dealt out by rows", emit_adam_dim0},
       {"adam_replicated", MuonUse::kAdamOnly, BitPromise::kNone, CostsDependOn::kShards,
-       "Adam on all, state for every row held", emit_adam_replicated},
+       Pipelines::kOneForAll, "Adam on all, state for every row held", emit_adam_replicated},
   };
   return table;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/model/parameter.h"
+#include "src/plan/group_queues.h"
 #include "src/plan/homes.h"
 #include "src/plan/param_groups.h"
 #include "src/plan/residence.h"
@@ -32,6 +33,7 @@ struct StepInputs {
   NsOptions ns;
   int ns_batch_size = 1;
   DType param_dtype = DType::kBf16;
+  GroupQueues queues = {};  ///< of `groups`
 };
 
 /// Whether a mode runs NS on Muon parameters, or treats all as Adam's.
@@ -42,12 +44,16 @@ enum class BitPromise { kNone, kAsDuplicated };
 /// What tells two ranks' costs apart, beside the shapes of their shards.
 enum class CostsDependOn { kShards, kShardsAndHomes };
 
+/// Whether each param group has a pipeline of its own, which may overlap with those of others.
+enum class Pipelines { kPerGroup, kOneForAll };
+
 /// THE table of modes.
 struct Mode {
   std::string_view name;
   MuonUse muon;
   BitPromise bits;
   CostsDependOn costs;
+  Pipelines pipelines;
   std::string_view what;  ///< one line for --help
   void (*emit)(const StepInputs&, WorldRank, ProgramBuilder&);
 };

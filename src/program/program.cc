@@ -3,6 +3,8 @@
 #include "src/program/program.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "src/base/check.h"
 #include "src/ns/schedule.h"
@@ -60,30 +62,38 @@ std::vector<std::vector<int>> touching_ops(const StepProgram& program) {
 /// Who used each stretch of an arena last.
 class Tenancy {
  public:
-  /// The buffers that had [begin, end) before; `next` has it from now on.
+  /// The buffers that had [begin, end) before; `next` has it from now on. Looks at stretches of that piece
+  /// alone: an arena of ever smaller buffers falls into as many stretches as there are buffers.
   std::vector<BufferId> take_over(std::int64_t begin, std::int64_t end, BufferId next) {
     std::vector<BufferId> earlier;
-    std::vector<Stretch> kept;
-    for (const Stretch& old : stretches_) {
-      if (old.end <= begin || end <= old.begin) {
-        kept.push_back(old);
-        continue;
-      }
-      earlier.push_back(old.tenant);
-      if (old.begin < begin) kept.push_back({old.begin, begin, old.tenant});
-      if (end < old.end) kept.push_back({end, old.end, old.tenant});
-    }
-    kept.push_back({begin, end, next});
-    stretches_ = std::move(kept);
+    if (begin == end) return earlier;
+    split_at(begin);
+    split_at(end);
+    const auto first = stretches_.lower_bound(begin);
+    const auto behind = stretches_.lower_bound(end);
+    for (auto old = first; old != behind; ++old) earlier.push_back(old->second.tenant);
+    stretches_.erase(first, behind);
+    stretches_.emplace(begin, Stretch{end, next});
     return earlier;
   }
 
  private:
   struct Stretch {
-    std::int64_t begin, end;
+    std::int64_t end;
     BufferId tenant;
   };
-  std::vector<Stretch> stretches_;
+
+  /// Makes no stretch reach across `offset`.
+  void split_at(std::int64_t offset) {
+    const auto above = stretches_.lower_bound(offset);
+    if (above == stretches_.begin()) return;
+    Stretch& below = std::prev(above)->second;
+    if (below.end <= offset) return;
+    stretches_.emplace(offset, below);
+    below.end = offset;
+  }
+
+  std::map<std::int64_t, Stretch> stretches_;  ///< by begin; disjoint
 };
 
 /// A buffer may start where another one lay. Its first op must then follow every op that touched the other: a
@@ -101,6 +111,24 @@ void follow_earlier_tenants(StepProgram& program) {
       }
       sort_and_unique(first.after);
     }
+  }
+}
+
+/// All ranks start a communicator's collectives in one order, and none overlaps with the next. Within a queue
+/// that holds by itself; across queues it takes a dependency.
+void follow_on_other_queues(StepProgram& program) {
+  std::map<GroupKey, int> latest;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    Op& op = program.ops[i];
+    const auto group = group_of(op);
+    if (!group) continue;
+    const auto [before, is_first] = latest.try_emplace(*group, static_cast<int>(i));
+    if (is_first) continue;
+    if (program.ops[static_cast<std::size_t>(before->second)].queue != op.queue) {
+      op.after.push_back(before->second);
+      sort_and_unique(op.after);
+    }
+    before->second = static_cast<int>(i);
   }
 }
 
@@ -150,6 +178,7 @@ StepProgram ProgramBuilder::finish() {
   }
   for (const MemoryUse use : kTransientUses) program_.arenas[use] = lay_out_arena(program_, use);
   follow_earlier_tenants(program_);
+  follow_on_other_queues(program_);
   return std::move(program_);
 }
 

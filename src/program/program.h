@@ -41,7 +41,8 @@ struct BufferSpec {
 };
 
 /// Transient buffers of one use placed in one arena: offset per buffer (bytes, 256-aligned) and the arena's
-/// size. Buffers whose lifetimes overlap do not overlap in memory.
+/// size. Buffers whose lifetimes overlap do not overlap in memory; nor do those of different queues, a
+/// buffer's queue being that of its first op.
 struct ArenaLayout {
   std::map<BufferId, Bytes> offsets;
   Bytes size;
@@ -121,10 +122,10 @@ class ProgramBuilder {
   void add(Phase phase, int queue, Work work);
   void keep(KeptState kept) { program_.kept.push_back(kept); }
   [[nodiscard]] Region whole(BufferId buffer) const;
-  [[nodiscard]] const StepProgram& so_far() const { return program_; }
 
   /// Computes lifetimes, arenas and `after`: read after write, write after read and write after write per
-  /// buffer, and the first use of memory after the last use of the buffers that had it before.
+  /// buffer, the first use of memory after the last use of the buffers that had it before, and collectives
+  /// of one communicator on different queues one after the other.
   [[nodiscard]] StepProgram finish();
 
  private:

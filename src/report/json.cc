@@ -156,6 +156,10 @@ Json phases_json(const std::map<std::string, double>& phases, const std::string&
   return out;
 }
 
+Json concurrent_groups_json(const ConcurrentGroupsInfo& groups) {
+  return {{"active", groups.active}, {"queues", groups.queues}, {"why", or_null(groups.why)}};
+}
+
 Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
   const std::string field = text("modes[{}]", mode.mode);
   const auto of = [&field](std::string_view key) { return text("{}.{}", field, key); };
@@ -177,7 +181,8 @@ Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
           {"parity", parity_json(mode.parity, weights_may, of("parity"))},
           {"nonfinite_values", or_null(mode.nonfinite_values)},
           {"params", std::move(params)},
-          {"ns_algorithm", or_null(mode.ns_algorithm)}};
+          {"ns_algorithm", or_null(mode.ns_algorithm)},
+          {"concurrent_groups", concurrent_groups_json(mode.concurrent_groups)}};
 }
 
 Json config_json(const std::string& resolved) {

@@ -34,7 +34,8 @@ void check_output_writable(const std::string& path, Overwrite overwrite);
 /// Writes to a temporary file beside `path` and renames it: the file appears whole or not at all. Throws
 /// RuntimeFailure with path and the system's reason; write, flush and close are checked, and a failure leaves
 /// no temporary file behind. What is no regular file is no place to rename onto: it is opened and written,
-/// checked likewise. Under kRefuse a regular file that stands there by now makes it fail.
+/// checked likewise. Under kRefuse a regular file that stands there by now is refused as by
+/// check_output_writable.
 void write_file_atomically(const std::string& path, const std::string& content,
                            Overwrite overwrite = Overwrite::kAllow);
 

@@ -19,6 +19,7 @@ namespace muonbench {
 namespace {
 
 constexpr mode_t kNewFileMode = 0666;  // less the user's umask
+constexpr const char* kExists = "exists already; --overwrite replaces it";
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -78,8 +79,9 @@ class OpenFile {
   int descriptor_;
 };
 
-/// A new file in `directory` under a name that nobody has; removed again unless it is renamed to its final
-/// name.
+/// A new file in a directory, without a name until it is whole where the file system can do that: then
+/// nothing is left of a process that is killed while it writes. Elsewhere it has a name that nobody has from
+/// the start. Removed again unless it is renamed to its final name.
 class TemporaryFile {
  public:
   TemporaryFile() = default;
@@ -90,21 +92,25 @@ class TemporaryFile {
   }
   /// 0, or the system's reason why `directory` takes no file.
   [[nodiscard]] int create(const std::string& directory) {
-    constexpr int kMostNames =
-        100;  // left behind by processes of this id that were killed, or on another host
-    for (int n = 0; n < kMostNames; ++n) {
-      std::string name = text("{}/.muonbench.{}.{}.tmp", directory, getpid(), n);
-      const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode);
-      if (descriptor >= 0) {
-        file_ = std::make_unique<OpenFile>(descriptor);
-        name_ = std::move(name);
-        return 0;
-      }
-      if (errno != EEXIST) return errno;
-    }
-    return EEXIST;
+    directory_ = directory;
+    file_ =
+        std::make_unique<OpenFile>(open(directory.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, kNewFileMode));
+    // Without /proc it could not be given a name later.
+    if (file_->get() >= 0 && access(own_path().c_str(), F_OK) == 0) return 0;
+    return under_free_name([&](const std::string& name) {
+      file_ = std::make_unique<OpenFile>(
+          open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode));
+      return file_->get() >= 0;
+    });
   }
   [[nodiscard]] OpenFile& file() { return *file_; }
+  /// A name of its own for the file, which must be open still. What stands under it is whole.
+  [[nodiscard]] int give_name() {
+    if (!name_.empty()) return 0;
+    return under_free_name([&](const std::string& name) {
+      return linkat(AT_FDCWD, own_path().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    });
+  }
   [[nodiscard]] int rename_to(const std::string& path, Overwrite overwrite) {
     // A file that another program made meanwhile is not replaced: the kernel decides, not a look beforehand.
     const unsigned int flags = overwrite == Overwrite::kAllow ? 0U : RENAME_NOREPLACE;
@@ -114,6 +120,24 @@ class TemporaryFile {
   }
 
  private:
+  [[nodiscard]] std::string own_path() const { return text("/proc/self/fd/{}", file_->get()); }
+  /// Calls `make`, which sets errno where it fails, with names until one is not taken, and keeps that one.
+  template <class Make>
+  [[nodiscard]] int under_free_name(Make make) {
+    constexpr int kMostNames =
+        100;  // left behind by processes of this id that were killed, or on another host
+    for (int n = 0; n < kMostNames; ++n) {
+      const std::string name = text("{}/.muonbench.{}.{}.tmp", directory_, getpid(), n);
+      if (make(name)) {
+        name_ = name;
+        return 0;
+      }
+      if (errno != EEXIST) return errno;
+    }
+    return EEXIST;
+  }
+
+  std::string directory_;
   std::unique_ptr<OpenFile> file_;
   std::string name_;
 };
@@ -142,9 +166,11 @@ void write_by_rename(const std::string& path, const std::string& content, Overwr
   write_all(temporary.file(), path, content);
   // Without it a crash of the host could leave the new name with an empty file.
   if (fsync(temporary.file().get()) != 0) throw failed("fsync", path, errno);
+  if (const int error = temporary.give_name(); error != 0) throw failed("linkat", path, error);
   if (temporary.file().close() != 0) throw failed("close", path, errno);
-  if (const int error = temporary.rename_to(target, overwrite); error != 0)
-    throw failed("rename", path, error);
+  const int error = temporary.rename_to(target, overwrite);
+  if (error == EEXIST) throw refused(path, kExists);
+  if (error != 0) throw failed("rename", path, error);
 }
 
 /// Permissions say less than an attempt: root passes them all, and a read-only mount passes none.
@@ -168,7 +194,7 @@ void check_output_writable(const std::string& path, Overwrite overwrite) {
       if (access(path.c_str(), W_OK) != 0) throw refused(path, reason(errno));
       return;
     case PathKind::kRegular:
-      if (overwrite == Overwrite::kRefuse) throw refused(path, "exists already; --overwrite replaces it");
+      if (overwrite == Overwrite::kRefuse) throw refused(path, kExists);
       break;
     case PathKind::kMissing:
       if (state.error != ENOENT) throw refused(path, reason(state.error));

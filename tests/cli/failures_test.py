@@ -33,7 +33,7 @@ def ranks_of(folder):
 
 class Failures(harness.CliTest):
 
-    def start_endless(self, **settings):
+    def start_endless(self, *words, **settings):
         config = harness.config_of(
             [harness.param("w", 32, 32, tp_dim=0), harness.param("e", 16, 8, optimizer="adam")],
             gtp_remat=2,
@@ -42,7 +42,8 @@ class Failures(harness.CliTest):
         )
         self.output = self.path("result.json")
         command = [os.environ.get("MPIRUN", "mpirun"), "--oversubscribe", "--bind-to", "none", "-n", str(RANKS),
-                   harness.program(), "run", "--config", str(self.write_config(config)), "--output", str(self.output)]
+                   harness.program(), "run", "--config", str(self.write_config(config)), "--output", str(self.output),
+                   *words]
         environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                        "OPENBLAS_NUM_THREADS": "1"}
         self.job = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -109,6 +110,17 @@ class Failures(harness.CliTest):
         self.assertEqual(code, 6)
         self.assertIn("run.timeout_seconds = 2", stderr)
         self.assertIn(self.result()["status"], ("failed", "interrupted"))
+
+    def test_a_rank_that_stalls_after_the_last_step_is_found_by_the_watchdog(self):
+        # Rank 0 waits for a reader that never comes, and the others for rank 0 to end MPI with them.
+        pipe = self.path("rows.csv")
+        os.mkfifo(pipe)
+        self.start_endless("--csv", str(pipe), steps=1, timeout_seconds=4)
+        os.kill(ranks_of(self.folder)[0], signal.SIGSTOP)
+        code, stderr = self.wait()
+        self.assertEqual(code, 6)
+        self.assertIn("run.timeout_seconds = 4", stderr)
+        self.result()
 
     def test_after_any_of_these_the_same_job_runs(self):
         self.start_endless()

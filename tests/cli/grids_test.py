@@ -171,11 +171,59 @@ class Groups(CliTest):
         for run in runs:
             self.assert_equal_bits(run)
             self.assertEqual(run.digests("layer_sharded"), runs[0].digests("layer_sharded"))
+            self.assertEqual(run.memory("layer_sharded", "peak_bytes"), runs[0].memory("layer_sharded", "peak_bytes"))
             for name, entry in run.params("layer_sharded").items():
                 rate, size = {"a": (1e-3, 32), "b": (3e-4, 32), "e": (1e-4, 16)}[name[0]]
                 # Weights of at most 0.25 round by 2^-27 at most with each step of 2.4e-5 or more: by 4e-4 of it even
                 # if it is always up or always down.
                 self.assert_moved_by(entry, self.STEPS * rate * F / size**0.5, FP32_RELATIVE + 4e-4)
+
+    def assert_says_once(self, run, *words):
+        """In the result of layer_sharded, and in one line of rank 0's log."""
+        why = run.mode("layer_sharded")["concurrent_groups"]["why"]
+        lines = [line for line in run.stderr.splitlines() if "muon.concurrent_groups" in line and "info" in line]
+        self.assertEqual(len(lines), 1, run.stderr)
+        self.assertIn(why, lines[0])
+        for word in words:
+            self.assertIn(word, why)
+
+    def test_that_share_communicators_are_said_to_go_one_after_the_other_and_why(self):
+        short = {"run": {"steps": 2}}
+        run = self.run_ok(4, {**self.config(True), **short})
+        groups = run.mode("layer_sharded")["concurrent_groups"]
+        self.assertEqual((groups["active"], groups["queues"]), (False, 1))
+        shared = "dense_a and dense_b share the tp and gtp_remat communicators"
+        self.assert_says_once(run, shared, "backend cpu runs queues in turn")
+        self.assertNotIn("expert", groups["why"])
+        self.assertEqual(run.mode("duplicated")["concurrent_groups"]["active"], False)
+        run = self.run_ok(4, {**self.config(False), **short})
+        self.assert_says_once(run, "off by muon.concurrent_groups")
+        run = self.run_ok(2, config_of([param("w", 8, 8)], gtp_remat=2))
+        self.assert_says_once(run, "one param group")
+
+    def test_on_a_backend_with_queues_overlap_unless_they_share_a_communicator(self):
+        """By plan: no such device is needed. Memory of pipelines that overlap is not shared."""
+        both = {}
+        for concurrent in (True, False):
+            config = self.config(concurrent)
+            config["run"]["backend"] = "cuda"
+            output = self.path(f"plan_{concurrent}.json")
+            run = self.start(ALONE, "plan", "--config", self.write_config(config), "--output", output, output=output)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            both[concurrent] = run
+        groups = both[True].mode("layer_sharded")["concurrent_groups"]
+        self.assertEqual((groups["active"], groups["queues"]), (True, 2))
+        self.assertEqual(
+            groups["why"],
+            "dense_a and dense_b share the tp and gtp_remat communicators and go one after the other",
+        )
+        self.assertEqual(both[False].mode("layer_sharded")["concurrent_groups"]["queues"], 1)
+        for key in ("exchange_bytes", "ns_scratch_bytes"):
+            for overlapping, in_turn in zip(*(both[c].memory("layer_sharded", key) for c in (True, False))):
+                self.assertGreater(overlapping, in_turn, key)
+        for key in ("collectives", "sent_bytes", "received_bytes", "ns_calls"):
+            self.assertEqual(*(both[c].ranks("layer_sharded", key) for c in (True, False)), key)
+        self.assertEqual(*(both[c].memory("layer_sharded", "state_bytes") for c in (True, False)))
 
     def test_decay_by_themselves(self):
         """A group's rate and decay do what the same ones do when given for all."""

@@ -5,7 +5,7 @@
 import math
 import unittest
 
-from harness import F_OF_ONE, CliTest, config_of, ns_flops, param
+from harness import F_OF_ONE, FP32_RELATIVE, CliTest, config_of, ns_flops, param
 
 BYTES = 8 * 16 * 4  # of one full matrix below
 
@@ -96,7 +96,9 @@ class ThinMatrix(CliTest):
         for mode in ("layer_sharded", "duplicated"):
             for entry in run.params(mode).values():
                 # The spectral scale is taken from the matrix itself, so min(P, Q) = 1 leaves f(1).
-                self.assert_moved_by(entry, F_OF_ONE[coefficients])
+                # A sum of n products, one after the other, is off by n halves of a last place at most.
+                longest = max(entry["shape"])
+                self.assert_moved_by(entry, F_OF_ONE[coefficients], relative=FP32_RELATIVE + 2 * longest * 2**-24)
         self.assert_equal_bits(run)
 
     def test_moves_by_the_closed_form_under_each_set(self):

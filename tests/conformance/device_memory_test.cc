@@ -10,6 +10,7 @@
 #include "tests/conformance/device_conformance.h"
 
 #include "src/base/error.h"
+#include "src/base/normal_rows.h"
 
 namespace muonbench {
 
@@ -188,6 +189,27 @@ TEST_P(DeviceConformance, FillsRegionsWithZeroAndNothingElse) {
     EXPECT_EQ(std::isnan(values[i]), !filled) << i;
     EXPECT_TRUE(!filled || values[i] == 0.0F) << i;
   }
+}
+
+TEST_P(DeviceConformance, FillsWithTheNormalNumbersOfTheirRowsAndColumns) {
+  // A piece of a matrix: element (r, c) is that of row 7 + r and column 1000 + c, tails included.
+  constexpr std::int64_t kRows = 5, kCols = 301;
+  std::vector<float> expected(kRows * kCols);
+  for (std::int64_t r = 0; r < kRows; ++r)
+    fill_normal_row(99, 7 + r, 1000, 0.02, {expected.data() + r * kCols, kCols});
+  const DeviceArray<float> wide(device(), std::vector<float>(kRows * kCols + 1, kNaN));
+  device().fill({wide.data(), DType::kFp32, kRows, kCols, 99, 7, 1000, 0.02});
+  std::vector<float> filled = wide.read();
+  EXPECT_TRUE(std::isnan(filled.back()));
+  filled.pop_back();
+  EXPECT_EQ(bits(filled), bits(expected));
+
+  const DeviceArray<std::uint16_t> narrow(device(), std::vector<std::uint16_t>(kRows * kCols, 0x7fc0U));
+  device().fill({narrow.data(), DType::kBf16, kRows, kCols, 99, 7, 1000, 0.02});
+  std::vector<std::uint16_t> rounded(expected.size());
+  std::transform(expected.begin(), expected.end(), rounded.begin(),
+                 [](float v) { return bf16_from_fp32(v); });
+  EXPECT_EQ(narrow.read(), rounded);
 }
 
 }  // namespace

@@ -52,10 +52,10 @@ NsOptions ns_options(NsCoefficients step, MatmulPrecision precision) {
 HostMatrix orthogonalized(Device& device, const HostMatrix& in, const NsOptions& options) {
   const DeviceArray<float> source(device, in.values);
   const DeviceArray<float> target(device, in.values);
-  const auto scratch_elements = static_cast<std::size_t>(ns_scratch_layout(in.shape).total.value());
-  const DeviceArray<float> scratch(
-      device, std::vector<float>(scratch_elements, std::numeric_limits<float>::quiet_NaN()));
-  run_once(device, BoundNewtonSchulz{in.shape, {{source.data(), target.data()}}, scratch.data(), options});
+  const DeviceArray<float> scratch = make_scratch(device, in.shape, 1);
+  run_once(device,
+           BoundNewtonSchulz{
+               in.shape, {{source.data(), target.data()}}, scratch.data(), for_device(device, options)});
   return {in.shape, target.read()};
 }
 
@@ -71,6 +71,20 @@ reference::Matrix expected(const HostMatrix& in, const NsOptions& options, refer
 
 reference::Matrix as_reference(const HostMatrix& matrix) {
   return {matrix.shape.rows, matrix.shape.cols, matrix.values};
+}
+
+NsOptions for_device(const Device& device, NsOptions options) {
+  const Capabilities capabilities = device.capabilities();
+  options.storage =
+      options.precision == MatmulPrecision::kMedium ? capabilities.medium_storage : DType::kFp32;
+  options.batching = capabilities.batching;
+  return options;
+}
+
+DeviceArray<float> make_scratch(Device& device, Shape shape, int count) {
+  const NsOptions options = for_device(device, ns_options("quintic", 5, MatmulPrecision::kHighest));
+  const auto elements = static_cast<std::size_t>(ns_scratch_elements({shape, count}, options).value());
+  return {device, std::vector<float>(elements, std::numeric_limits<float>::quiet_NaN())};
 }
 
 std::vector<NsOptions> supported(const Device& device, const NsOptions& options) {

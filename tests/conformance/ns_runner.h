@@ -38,6 +38,12 @@ struct HostMatrix {
 
 [[nodiscard]] reference::Matrix as_reference(const HostMatrix& matrix);
 
+/// `options` with the storage and batching of the device.
+[[nodiscard]] NsOptions for_device(const Device& device, NsOptions options);
+
+/// Memory for the scratch of `count` matrices, full of NaN.
+[[nodiscard]] DeviceArray<float> make_scratch(Device& device, Shape shape, int count);
+
 /// `options` as they are, and with algorithm syrk where the device has it.
 [[nodiscard]] std::vector<NsOptions> supported(const Device& device, const NsOptions& options);
 

@@ -5,19 +5,22 @@
 #include <memory>
 #include <vector>
 
-#include "src/backend/mpi/mpi_comm.h"
+#include "tests/support/tested_backend.h"
+
 #include "src/backend/mpi/mpi_control_plane.h"
 #include "src/backend/mpi/mpi_runtime.h"
 #include "src/backend/select.h"
+#include "src/backend/transport.h"
 #include "src/bench/mode_run.h"
 
 namespace muonbench {
 
-/// The job that a test runs in: main() has begun MPI. The CPU as every rank's device.
+/// The job that a test runs in: main() has begun MPI.
 struct MpiWorld {
   MpiRuntime runtime{nullptr, nullptr};
   MpiControlPlane control{runtime};
-  std::unique_ptr<Device> device = make_device("cpu", runtime.local_rank());
+  TestedBackend tested;
+  std::unique_ptr<Device> device = make_device(tested.backend, runtime.local_rank());
 };
 
 /// One rank's communicators over a grid of the whole job.
@@ -26,7 +29,8 @@ class MpiDomain {
   MpiDomain(MpiWorld& world, const RankGrid& grid)
       : comms_(grid, world.runtime.rank(),
                [&world](const std::vector<WorldRank>& members) {
-                 return make_mpi_comm(world.runtime, members.front().value(), world.runtime.rank().value());
+                 return make_comm(world.tested.transport, *world.device, world.runtime,
+                                  members.front().value(), world.runtime.rank().value());
                }),
         context_{world.runtime.rank(), *world.device, comms_, world.control} {}
   [[nodiscard]] RankContext& context() { return context_; }

@@ -5,6 +5,8 @@
 #include <bit>
 #include <limits>
 
+#include "tests/support/tested_backend.h"
+
 #include "src/bench/verify.h"
 #include "src/bench/wire.h"
 
@@ -91,6 +93,9 @@ RunConfig run_config(const std::vector<Parameter>& params, DomainShape domain) {
   config.parallelism.gtp_remat = domain.gtp_remat;
   config.run.warmup_steps = 0;
   config.run.steps = 5;
+  const std::string tested = TestedBackend().backend;
+  for (const auto& [backend, name] : kBackendNames)
+    if (name == tested) config.run.backend = backend;
   return config;
 }
 

@@ -40,8 +40,9 @@ ProgramWalk::ProgramWalk(const TestModel& model, std::vector<StepProgram> progra
   for (const Parameter& param : model.params().params) {
     first_id_.push_back(next);
     oracles_.emplace_back(reference::Cell{param.shape.rows, param.shape.cols},
-                          reference::ShardOracle::Tags{param.tp_dim, param.gtp_remat}, shape.gtp_remat,
-                          shape.tp, model.pad_for_alignment());
+                          reference::ShardOracle::Tags{param.tp_dim, param.gtp_remat},
+                          param.expert ? shape.expert_gtp_remat : shape.gtp_remat,
+                          param.expert ? shape.expert_tp : shape.tp, model.pad_for_alignment());
     next += param.shape.elements().value();
   }
   first_id_.push_back(next);
@@ -56,10 +57,12 @@ void ProgramWalk::require(bool condition, const std::string& what) {
 }
 
 Id ProgramWalk::shard_id(WorldRank r, ParamIndex p, std::int64_t row, std::int64_t col) const {
-  // The domain's place from the rank order itself: t fastest, then g, then dp.
+  // The domain's place from the rank order itself: t fastest, then (of experts) ep, then g, then dp.
   const GridShape& shape = model_.grid().shape();
-  const int t = r.value() % shape.tp;
-  const int g = r.value() / shape.tp % shape.gtp_remat;
+  const bool expert = model_.params()[p].expert;
+  const int t = r.value() % (expert ? shape.expert_tp : shape.tp);
+  const int g = expert ? r.value() / (shape.expert_tp * shape.ep) % shape.expert_gtp_remat
+                       : r.value() / shape.tp % shape.gtp_remat;
   const auto cell = oracles_[p.at()].element(g, t, {row, col});
   return cell ? first_id_[p.at()] + cell->row * model_.params()[p].shape.cols + cell->col : kZero;
 }

@@ -33,6 +33,7 @@ struct ModelOptions {
   HomeRule homes = lpt_homes;
   int ns_batch_size = 1;
   DType param_dtype = DType::kBf16;
+  QueueUse queues = QueueUse::kBackendRunsInTurn;
 };
 
 /// A model over a grid, with all that emitters read. Stays where it is: its inputs refer to it.

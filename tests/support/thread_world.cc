@@ -66,8 +66,8 @@ class ThreadControlPlane final : public ControlPlane {
 /// The rank's n-th communicator over these members: the same hub for all of them.
 class MakeLoopbackComm {
  public:
-  MakeLoopbackComm(MeetingPoint& point, WorldRank rank, WrapComm wrap)
-      : point_(point), rank_(rank), wrap_(std::move(wrap)) {}
+  MakeLoopbackComm(MeetingPoint& point, WorldRank rank, Device& device, WrapComm wrap)
+      : point_(point), rank_(rank), device_(device), wrap_(std::move(wrap)) {}
   std::unique_ptr<Comm> operator()(const std::vector<WorldRank>& members) {
     const std::size_t number = made_[members]++;
     const auto me = std::find(members.begin(), members.end(), rank_) - members.begin();
@@ -75,21 +75,24 @@ class MakeLoopbackComm {
     auto& hubs = point_.hubs[members];
     if (hubs.size() <= number) hubs.push_back(make_loopback_hub(static_cast<int>(members.size())));
     auto comm = make_loopback_comm(hubs.at(number), static_cast<int>(me));
-    return wrap_ ? wrap_(std::move(comm)) : std::move(comm);
+    return wrap_ ? wrap_(std::move(comm), device_) : std::move(comm);
   }
 
  private:
   MeetingPoint& point_;
   WorldRank rank_;
+  Device& device_;
   WrapComm wrap_;
   std::map<std::vector<WorldRank>, std::size_t> made_;
 };
 
 void run_rank(MeetingPoint& point, const RankGrid& grid, WorldRank rank,
-              const std::function<void(RankContext&)>& body, const WrapComm& wrap) {
-  const auto device = make_device("cpu", rank.value());
+              const std::function<void(RankContext&)>& body, const WrapComm& wrap,
+              const WrapDevice& wrap_device) {
+  auto device = make_device("cpu", rank.value());
+  if (wrap_device) device = wrap_device(std::move(device));
   ThreadControlPlane control(point, rank.value());
-  CommSet comms(grid, rank, MakeLoopbackComm(point, rank, wrap));
+  CommSet comms(grid, rank, MakeLoopbackComm(point, rank, *device, wrap));
   RankContext context{rank, *device, comms, control};
   body(context);
 }
@@ -97,14 +100,14 @@ void run_rank(MeetingPoint& point, const RankGrid& grid, WorldRank rank,
 }  // namespace
 
 std::vector<std::string> run_as_threads(const RankGrid& grid, const std::function<void(RankContext&)>& body,
-                                        const WrapComm& wrap) {
+                                        const WrapComm& wrap, const WrapDevice& wrap_device) {
   MeetingPoint point(grid.world_size());
   std::vector<std::string> errors(static_cast<std::size_t>(grid.world_size()));
   std::vector<std::thread> threads;
   for (int r = 0; r < grid.world_size(); ++r) {
     threads.emplace_back([&, r] {
       try {
-        run_rank(point, grid, WorldRank(r), body, wrap);
+        run_rank(point, grid, WorldRank(r), body, wrap, wrap_device);
       } catch (const std::exception& error) {
         errors[static_cast<std::size_t>(r)] = error.what();
         point.barrier.arrive_and_drop();

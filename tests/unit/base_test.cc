@@ -186,6 +186,18 @@ TEST(NearestName, FindsTheMisspeltOne) {
   EXPECT_EQ(nearest_name("gtpremat", keys), "gtp_remat");
 }
 
+TEST(NearestName, PrefersAPluralAndANameWhoseFirstPartIsGivenToAnotherByOneLetter) {
+  const std::vector<std::string> keys = {"model", "modes", "tp", "gtp_remat", "expert_gtp_remat"};
+  EXPECT_EQ(nearest_name("mode", keys), "modes");
+  EXPECT_EQ(nearest_name("models", keys), "model");
+  EXPECT_EQ(nearest_name("gtp", keys), "gtp_remat");
+  EXPECT_EQ(nearest_name("gpt", keys), "gtp_remat");
+  EXPECT_EQ(nearest_name("expert", keys), "expert_gtp_remat");
+  EXPECT_EQ(nearest_name("tp", keys), "tp");
+  EXPECT_EQ(nearest_name("home", {"home_policy", "homes"}), "homes");
+  EXPECT_EQ(nearest_name("llama3", {"llama2-7b", "llama3-8b"}), "llama3-8b");
+}
+
 TEST(NearestName, IsEmptyIfNothingIsNear) {
   const std::vector<std::string> keys = {"hidden", "ffn_hidden", "layers", "tp"};
   EXPECT_EQ(nearest_name("momentum", keys), "");

@@ -52,8 +52,14 @@ TEST(ConfigRefusal, NamesAnUnknownKeyAndTheNearestOne) {
       {minimal_and(R"("run": {"warmup_step": 3})"),
        "run.warmup_step: unknown key, did you mean warmup_steps?"},
       {minimal_and(R"("steps": 3)"), "steps: unknown key, did you mean run.steps?"},
-      {minimal_and(R"("warmpu": 3)"),
-       "warmpu: unknown key, known here: schema_version, name, model, parallelism, modes, muon, adam, "
+      {minimal_and(R"("mode": ["duplicated"])"), "mode: unknown key, did you mean modes?"},
+      {minimal_and(R"("parallelism": {"gtp": 2})"), "parallelism.gtp: unknown key, did you mean gtp_remat?"},
+      {minimal_and(R"("parallelism": {"gpt": 2})"), "parallelism.gpt: unknown key, did you mean gtp_remat?"},
+      {minimal_and(R"("gpt": 2)"),
+       "gpt: unknown key, did you mean parallelism.gtp_remat or model.params[].gtp_remat?"},
+      {minimal_and(R"("warmpu": 3)"), "warmpu: unknown key, did you mean run.warmup_steps?"},
+      {minimal_and(R"("domain": {"gtp": 2})"),
+       "domain: unknown key, known here: schema_version, name, model, parallelism, modes, muon, adam, "
        "gradients, run, "
        "require, layer_wise"},
       {R"({"model": {"params": [{"name": "v", "shape": [1, 1]}, {"name": "w", "shap": [1, 1]}]}})",

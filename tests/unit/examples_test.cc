@@ -13,7 +13,7 @@ namespace muonbench {
 namespace {
 
 ConfigVocabulary vocabulary() {
-  ConfigVocabulary words{{}, {"cpu"}};
+  ConfigVocabulary words{{}, {"cpu", "cuda"}};
   for (const Mode& mode : modes()) words.modes.emplace_back(mode.name);
   return words;
 }
@@ -25,17 +25,33 @@ std::unique_ptr<ResolvedRun> resolve_file(const std::string& name) {
 
 /// Ranks of every example, as configs/README.md says.
 const std::map<std::string, int> kRanks = {
-    {"quickstart.json", 8},         {"tiny.json", 4},           {"dense_130m.json", 4},
-    {"dense_1b.json", 8},           {"dense_8b.json", 16},      {"moe_tiny.json", 8},
-    {"moe_deepseek_v3.json", 1024}, {"moe_kimi_k2.json", 2048}, {"llama3_8b_8gpus.json", 8},
+    {"quickstart.json", 8},
+    {"tiny.json", 4},
+    {"dense_130m.json", 4},
+    {"dense_1b.json", 8},
+    {"dense_8b.json", 16},
+    {"moe_tiny.json", 8},
+    {"moe_deepseek_v3.json", 1024},
+    {"moe_kimi_k2.json", 2048},
+    {"llama3_8b_8gpus.json", 8},
     {"embedding_heavy.json", 4},
+    {"gpu/llama3_8b_1gpu.json", 1},
+    {"gpu/qwen3_30b_a3b_8ranks_1gpu.json", 8},
+    {"gpu/llama3_8b_2gpus.json", 2},
+    {"gpu/llama3_8b_4gpus.json", 4},
+    {"gpu/llama3_8b_8gpus.json", 8},
+    {"gpu/qwen3_30b_a3b_2gpus.json", 2},
+    {"gpu/qwen3_30b_a3b_4gpus.json", 4},
+    {"gpu/qwen3_30b_a3b_8gpus.json", 8},
 };
 
-TEST(Examples, AreAllKnownHere) {
-  for (const auto& file : std::filesystem::directory_iterator("configs")) {
-    const std::string name = file.path().filename().string();
+TEST(Examples, AreAllKnownHereAndOnTheirPage) {
+  const std::string page = read_text_file("configs/README.md");
+  for (const auto& file : std::filesystem::recursive_directory_iterator("configs")) {
+    const std::string name = file.path().lexically_relative("configs").string();
     if (file.path().extension() != ".json" || name == "schema.json") continue;
     EXPECT_TRUE(kRanks.contains(name)) << name;
+    EXPECT_TRUE(page.find("(" + name + ")") != std::string::npos) << name;
   }
 }
 

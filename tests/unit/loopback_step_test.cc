@@ -194,7 +194,7 @@ TEST(LoopbackStep, ARunWhoseTrafficIsNotTheProgramsFails) {
   const auto errors = run_as_threads(
       run->grid,
       [&](RankContext& context) { static_cast<void>(run_on_all_ranks("layer_sharded", *run, context)); },
-      [](std::unique_ptr<Comm> comm) { return std::make_unique<MiscountingComm>(std::move(comm)); });
+      [](std::unique_ptr<Comm> comm, Device&) { return std::make_unique<MiscountingComm>(std::move(comm)); });
   for (const std::string& error : errors)
     EXPECT_NE(error.find("B sent in 5 steps"), std::string::npos) << error;
 }

@@ -155,6 +155,9 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/0/params/0/delta_abs_max 0.25
 /modes/0/params/0/digest "00000000000000ff"
 /modes/0/ns_algorithm "syrk"
+/modes/0/concurrent_groups/active true
+/modes/0/concurrent_groups/queues 2
+/modes/0/concurrent_groups/why "a and b share the tp communicator"
 /modes/1/mode "adam_dim0"
 /modes/1/step_seconds null
 /modes/1/first_step_seconds null
@@ -200,6 +203,9 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/1/params/0/delta_abs_max null
 /modes/1/params/0/digest null
 /modes/1/ns_algorithm null
+/modes/1/concurrent_groups/active false
+/modes/1/concurrent_groups/queues 1
+/modes/1/concurrent_groups/why null
 )";
 
 TEST(Json, HoldsEveryKeyOfTheSchemaInItsOrderWithItsType) {

@@ -82,6 +82,16 @@ TEST(Environment, ReadsThePeakResidentSizeInKibibytes) {
   EXPECT_FALSE(peak_bytes_in_status("VmHWM:\t many kB\n").has_value());
 }
 
+TEST(Environment, ReadsWhatIsAvailableAndWhatAControlGroupLeaves) {
+  EXPECT_EQ(available_bytes_in_meminfo("MemFree: 1 kB\nMemAvailable:    1234 kB\n"), 1234 * 1024);
+  EXPECT_FALSE(available_bytes_in_meminfo("MemFree: 1 kB\n").has_value());
+  EXPECT_EQ(bytes_left_in_cgroup("1000\n", "700\n", "anon 1\ninactive_file 200\nactive_file 5\n"), 500);
+  EXPECT_EQ(bytes_left_in_cgroup("1000\n", "700\n", ""), 300);
+  EXPECT_EQ(bytes_left_in_cgroup("1000\n", "1100\n", ""), 0);
+  EXPECT_FALSE(bytes_left_in_cgroup("max\n", "700\n", "").has_value());
+  EXPECT_FALSE(bytes_left_in_cgroup("", "", "").has_value());
+}
+
 TEST(Environment, ReadsAQuotaAsCoresAndNoQuotaAsUnknown) {
   EXPECT_EQ(cores_in_cpu_max("150000 100000\n"), 1.5);
   EXPECT_FALSE(cores_in_cpu_max("max 100000\n").has_value());
@@ -98,6 +108,8 @@ TEST(Environment, FindsTheControlGroupOfVersionTwo) {
 TEST(Environment, HasAtLeastOneCoreAHostAndSomeMemory) {
   EXPECT_GE(usable_cores(), 1);
   EXPECT_FALSE(host_name().empty());
+  ASSERT_TRUE(available_memory_bytes().has_value());
+  EXPECT_GT(*available_memory_bytes(), 0);
   ASSERT_TRUE(usable_memory_bytes().has_value());
   EXPECT_GT(*usable_memory_bytes(), 0);
 }

@@ -126,6 +126,15 @@ TEST_F(WriteFile, LeavesNoTemporaryFileWhenTheRenameFails) {
   EXPECT_EQ(files(), 0U);
 }
 
+TEST_F(WriteFile, RefusesAFileThatAppearedMeanwhileAsTheCheckDoes) {
+  write_file_atomically(path("a.json"), "another's", Overwrite::kRefuse);
+  EXPECT_EQ(
+      message_of<ConfigError>([&] { write_file_atomically(path("a.json"), "own", Overwrite::kRefuse); }),
+      refusal(path("a.json"), Overwrite::kRefuse));
+  EXPECT_EQ(content_of(path("a.json")), "another's");
+  EXPECT_EQ(files(), 1U);
+}
+
 TEST_F(WriteFile, WritesIntoAPipeInsteadOfReplacingIt) {
   const std::string fifo = path("fifo");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);

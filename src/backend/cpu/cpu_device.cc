@@ -9,10 +9,13 @@
 
 #include "src/backend/cpu/blas_info.h"
 #include "src/backend/cpu/copy_tiles.h"
+#include "src/backend/cpu/elementwise.h"
 #include "src/backend/cpu/host_facts.h"
 #include "src/backend/cpu/newton_schulz.h"
 #include "src/backend/cpu/optimizer_kernels.h"
+#include "src/backend/out_of_memory.h"
 #include "src/base/check.h"
+#include "src/base/normal_rows.h"
 
 namespace muonbench::cpu {
 namespace {
@@ -37,11 +40,6 @@ class FunctionKernel final : public Kernel {
 template <class Work, class Run>
 std::unique_ptr<Kernel> make_kernel(Work work, Run run) {
   return std::make_unique<FunctionKernel<Work, Run>>(std::move(work), std::move(run));
-}
-
-[[noreturn]] void fail_allocation(Bytes size, MemoryUse use, Bytes available) {
-  throw RuntimeFailure(text("out of memory for {}: {} bytes asked for, {} bytes available", name_of(use),
-                            size.value(), available.value()));
 }
 
 void touch_pages(void* data, std::int64_t size) {
@@ -70,10 +68,10 @@ Buffer CpuDevice::allocate(Bytes size, MemoryUse use) {
   if (size == Bytes(0)) return {};
   // Linux hands out more than it has and kills whoever uses it: compare before.
   const Bytes available = available_memory();
-  if (size > available) fail_allocation(size, use, available);
+  if (size > available) fail_allocation(use, size, available, allocated_);
   const std::int64_t rounded = (size.value() + kAlignment - 1) / kAlignment * kAlignment;
   void* data = std::aligned_alloc(static_cast<std::size_t>(kAlignment), static_cast<std::size_t>(rounded));
-  if (data == nullptr) fail_allocation(size, use, available);
+  if (data == nullptr) fail_allocation(use, size, available, allocated_);
   touch_pages(data, rounded);
   allocated_.at(index_of(use)) += size;
   return {data, size, use, this, &CpuDevice::free};
@@ -118,6 +116,27 @@ void CpuDevice::upload(void* device, const void* host, Bytes size) {
 
 void CpuDevice::download(void* host, const void* device, Bytes size) {
   if (size > Bytes(0)) std::memcpy(host, device, static_cast<std::size_t>(size.value()));
+}
+
+void CpuDevice::fill(const NormalFill& work) {
+  std::vector<float> row(work.dtype == DType::kFp32 ? 0 : static_cast<std::size_t>(work.cols));
+  for (std::int64_t r = 0; r < work.rows; ++r) {
+    const std::int64_t at = r * work.cols;
+    switch (work.dtype) {
+      case DType::kFp32:
+        fill_normal_row(work.stream, work.first_row + r, work.first_col, work.scale,
+                        {static_cast<float*>(work.out) + at, static_cast<std::size_t>(work.cols)});
+        break;
+      case DType::kBf16:
+        fill_normal_row(work.stream, work.first_row + r, work.first_col, work.scale, row);
+        bf16_from_fp32(static_cast<std::uint16_t*>(work.out) + at, row.data(), work.cols);
+        break;
+    }
+  }
+}
+
+void CpuDevice::fill_with_zeros(void* data, Bytes size) {
+  if (size > Bytes(0)) std::memset(data, 0, static_cast<std::size_t>(size.value()));
 }
 
 std::unique_ptr<Kernel> CpuDevice::prepare(BoundMomentum work) {

@@ -41,6 +41,9 @@ class CpuDevice final : public Device {
   void upload(void* device, const void* host, Bytes size) override;
   void download(void* host, const void* device, Bytes size) override;
 
+  void fill(const NormalFill& work) override;
+  void fill_with_zeros(void* data, Bytes size) override;
+
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundMomentum work) override;
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundCopy work) override;
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundZeroFill work) override;

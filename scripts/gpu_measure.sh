@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Copyright (c) 2026 the muonbench authors.
+# SPDX-License-Identifier: Apache-2.0
+#
+# Measures what this machine's GPUs can show, with programs that are built already (bazel build --config=cuda //:muonbench
+# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some five minutes:
+#   scripts/gpu_measure.sh FOLDER
+# One GPU: its pieces (gpu_bench), a whole model on one rank, and 8 ranks that share it. Several: whole models and plain
+# collectives over NCCL. Results are JSON files in FOLDER; their tables (scripts/gpu_table.py) come last.
+# Programs and launcher may be elsewhere: MUONBENCH, GPU_BENCH, EXCHANGE_BENCH, MPIRUN.
+set -uo pipefail
+
+folder=$(mkdir -p "${1:?usage: $0 FOLDER}" && cd "$1" && pwd) || exit 2
+cd "$(dirname "$0")/.." || exit 2
+muonbench=${MUONBENCH:-bazel-bin/src/muonbench}
+gpu_bench=${GPU_BENCH:-bazel-bin/tests/bench/gpu_bench}
+exchange_bench=${EXCHANGE_BENCH:-bazel-bin/tests/bench/exchange_bench}
+mpirun=${MPIRUN:-mpirun}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+if [ "$gpus" -eq 0 ]; then
+  echo "$0: nvidia-smi shows no GPU" >&2
+  exit 2
+fi
+
+# Clocks say whether a figure was taken at full speed.
+nvidia-smi --query-gpu=timestamp,index,clocks.sm,clocks.mem,power.draw,temperature.gpu,memory.used \
+  --format=csv,nounits -lms 500 >"$folder/clocks.csv" &
+clocks=$!
+trap 'kill $clocks' EXIT
+
+failed=0
+# launched SECONDS RANKS COMMAND...: what fails or hangs costs its own figures alone.
+launched() {
+  local limit=$1 ranks=$2 begin=$SECONDS
+  shift 2
+  echo "== $ranks ranks: $*" >&2
+  timeout "$limit" "$mpirun" --oversubscribe --bind-to none -n "$ranks" "$@"
+  local code=$?
+  echo "== exit status $code after $((SECONDS - begin)) s" >&2
+  [ $code -eq 0 ] || failed=1
+}
+# step RANKS FILE CONFIG [--set KEY=VALUE]...
+step() {
+  local ranks=$1 file=$2 config=$3
+  shift 3
+  launched 150 "$ranks" "$muonbench" run --config "configs/gpu/$config.json" "$@" \
+    --output "$folder/$file.json" --overwrite --format csv >/dev/null
+}
+
+if [ "$gpus" -eq 1 ]; then
+  launched 150 1 "$gpu_bench" >"$folder/gpu_bench.json"
+  step 1 llama3_8b_1gpu llama3_8b_1gpu
+  step 8 qwen3_30b_a3b_8ranks_1gpu qwen3_30b_a3b_8ranks_1gpu
+  step 8 qwen3_30b_a3b_8ranks_1gpu_batched qwen3_30b_a3b_8ranks_1gpu \
+    --set muon.ns_batch_size=16 --set run.verify=false --set 'modes=["layer_sharded","duplicated"]'
+  launched 60 8 "$exchange_bench" cuda mpi 1048576 67108864 >"$folder/exchange_bench.json"
+else
+  ranks=2
+  for count in 4 8; do [ "$gpus" -ge $count ] && ranks=$count; done
+  # NVLink multicast is left alone: what goes wrong in it stays wrong for other programs.
+  export NCCL_NVLS_ENABLE=0
+  launched 90 $ranks "$exchange_bench" cuda nccl >"$folder/exchange_bench.json"
+  step $ranks llama3_8b_${ranks}gpus llama3_8b_${ranks}gpus --set run.timing=phases
+  step $ranks llama3_8b_${ranks}gpus_tp2 llama3_8b_${ranks}gpus --set run.timing=phases \
+    --set parallelism.gtp_remat=$((ranks / 2)) --set parallelism.tp=2
+  step $ranks qwen3_30b_a3b_${ranks}gpus qwen3_30b_a3b_${ranks}gpus --set run.timing=phases
+  step $ranks llama3_8b_${ranks}gpus_verified llama3_8b_${ranks}gpus \
+    --set model.layers=2 --set run.verify=true --set run.steps=3
+fi
+
+python3 scripts/gpu_table.py "$folder"
+exit $failed

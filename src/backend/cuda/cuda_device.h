@@ -1,0 +1,103 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/backend/backend.h"
+#include "src/backend/cuda/cuda_resources.h"
+
+namespace muonbench::cuda {
+
+class Matmul;
+
+/// GPUs that this process may use; CUDA_VISIBLE_DEVICES is respected. 0 also where there is no driver.
+[[nodiscard]] int visible_devices();
+
+/// One GPU as a device. A queue is a stream; work runs in its order and the host never waits but in
+/// synchronize(), upload() and download(). One thread at a time may use it.
+class CudaDevice final : public Device {
+ public:
+  /// `ordinal` counts the visible devices. Throws RuntimeFailure where there is none of that number, or it
+  /// cannot be used.
+  explicit CudaDevice(int ordinal);
+  ~CudaDevice() override;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  [[nodiscard]] Capabilities capabilities() const override;
+  [[nodiscard]] Buffer allocate(Bytes size, MemoryUse use) override;
+  [[nodiscard]] Bytes allocated(MemoryUse use) const override;
+  [[nodiscard]] std::optional<Bytes> peak_allocated() const override;
+  void reset_peak() override;
+
+  [[nodiscard]] Queue make_queue() override;
+  void release(Queue queue) override;
+  [[nodiscard]] Event record(Queue queue) override;
+  void wait(Queue queue, Event event) override;
+  void synchronize(Queue queue) override;
+
+  [[nodiscard]] Event record_time(Queue queue) override;
+  [[nodiscard]] double seconds_at(Event event) override;
+  void reset_times() override;
+  void begin_range(const char* name) override;
+  void end_range() override;
+
+  void fill(const NormalFill& work) override;
+  void fill_with_zeros(void* data, Bytes size) override;
+  void upload(void* device, const void* host, Bytes size) override;
+  void download(void* host, const void* device, Bytes size) override;
+
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundMomentum work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundCopy work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundZeroFill work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundNewtonSchulz work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundUpdate work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundAdam work) override;
+
+  // For what belongs to this backend: kernels and transports.
+  [[nodiscard]] cudaStream_t stream(Queue queue) const;
+  /// kMatmulWorkspace bytes that only this queue's products use.
+  [[nodiscard]] void* workspace(Queue queue) const;
+  [[nodiscard]] int ordinal() const { return ordinal_; }
+  /// "0000:1b:00.0"
+  [[nodiscard]] std::string pci() const;
+  /// A copy of `host` in device memory.
+  template <class T>
+  [[nodiscard]] DeviceTable make_table(const std::vector<T>& host) const {
+    return {account_, host.data(), host.size() * sizeof(T)};
+  }
+  /// Called again and again while synchronize() waits; throws where work that is in flight will never end.
+  /// The returned handle ends it.
+  using Watch = std::list<std::function<void()>>::iterator;
+  [[nodiscard]] Watch watch(std::function<void()> poll);
+  void end_watch(Watch watch);
+
+ private:
+  struct Stream;
+  static void free(void* device, void* data, Bytes size, MemoryUse use) noexcept;
+  void synchronize_all();
+  void copy(void* to, const void* from, Bytes size, cudaMemcpyKind kind);
+  [[nodiscard]] const Stream& stream_of(Queue queue) const;
+
+  int ordinal_;
+  Capabilities capabilities_;
+  std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
+  std::array<Bytes, kAllMemoryUses.size()> allocated_{};
+  std::unique_ptr<Matmul> matmul_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::vector<Queue> released_;
+  OwnedStream host_copies_;
+  OwnedEvent times_begin_;
+  std::vector<OwnedEvent> times_;
+  std::size_t times_used_ = 0;
+  std::list<std::function<void()>> watches_;
+};
+
+}  // namespace muonbench::cuda

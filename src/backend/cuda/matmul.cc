@@ -1,0 +1,195 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/backend/cuda/matmul.h"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "src/base/check.h"
+
+namespace muonbench::cuda {
+namespace {
+
+// Parts of NS scratch begin on multiples of 64 elements (ns_scratch_layout).
+constexpr std::uint32_t kAlignment = 128;
+// That the library is asked for. Fewer would hide some of those that faster_tile() means.
+constexpr int kProposals = 8;
+
+cudaDataType_t data_type(DType dtype) {
+  switch (dtype) {
+    case DType::kFp32: return CUDA_R_32F;
+    case DType::kBf16: return CUDA_R_16BF;
+  }
+  return CUDA_R_32F;
+}
+
+cublasComputeType_t compute_type(MatmulPrecision precision) {
+  switch (precision) {
+    case MatmulPrecision::kHighest:
+    case MatmulPrecision::kMedium: return CUBLAS_COMPUTE_32F;
+    case MatmulPrecision::kHigh: return CUBLAS_COMPUTE_32F_FAST_TF32;
+  }
+  return CUBLAS_COMPUTE_32F;
+}
+
+/// A cuBLASLt object with its destructor.
+template <class Handle, cublasStatus_t (*Destroy)(Handle)>
+class OwnedLt {
+ public:
+  OwnedLt() = default;
+  OwnedLt(const OwnedLt&) = delete;
+  OwnedLt& operator=(const OwnedLt&) = delete;
+  OwnedLt(OwnedLt&& other) noexcept : handle(std::exchange(other.handle, nullptr)) {}
+  OwnedLt& operator=(OwnedLt&& other) noexcept {
+    std::swap(handle, other.handle);
+    return *this;
+  }
+  ~OwnedLt() {
+    if (handle != nullptr) MUONBENCH_CUDA_NOEXCEPT(Destroy(handle));
+  }
+  Handle handle = nullptr;
+};
+using Description = OwnedLt<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Layout = OwnedLt<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Preference = OwnedLt<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+template <class Value>
+void set(const Description& description, cublasLtMatmulDescAttributes_t attribute, Value value) {
+  MUONBENCH_CUDA(cublasLtMatmulDescSetAttribute(description.handle, attribute, &value, sizeof(value)));
+}
+template <class Value>
+void set(const Layout& layout, cublasLtMatrixLayoutAttribute_t attribute, Value value) {
+  MUONBENCH_CUDA(cublasLtMatrixLayoutSetAttribute(layout.handle, attribute, &value, sizeof(value)));
+}
+template <class Value>
+void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, Value value) {
+  MUONBENCH_CUDA(cublasLtMatmulPreferenceSetAttribute(preference.handle, attribute, &value, sizeof(value)));
+}
+
+/// A matrix as it lies in memory.
+struct Stored {
+  std::int64_t rows, cols, leading;
+};
+
+Layout make_layout(const Product& product, const Stored& stored) {
+  Layout layout;
+  MUONBENCH_CUDA(cublasLtMatrixLayoutCreate(&layout.handle, data_type(product.storage),
+                                            static_cast<std::uint64_t>(stored.rows),
+                                            static_cast<std::uint64_t>(stored.cols), stored.leading));
+  set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{product.batch});
+  set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, product.stride);
+  return layout;
+}
+
+Stored stored_operand(std::int64_t rows, std::int64_t cols, std::int64_t leading, bool transposed) {
+  return transposed ? Stored{cols, rows, leading} : Stored{rows, cols, leading};
+}
+
+cublasLtMatmulTile_t tile_of(const cublasLtMatmulHeuristicResult_t& proposal) {
+  std::uint32_t tile = CUBLASLT_MATMUL_TILE_UNDEFINED;
+  std::size_t written = 0;
+  MUONBENCH_CUDA(cublasLtMatmulAlgoConfigGetAttribute(&proposal.algo, CUBLASLT_ALGO_CONFIG_TILE_ID, &tile,
+                                                      sizeof(tile), &written));
+  return static_cast<cublasLtMatmulTile_t>(tile);
+}
+
+/// The tile under which a product was faster than under the library's first proposal, on an H200 with
+/// cuBLAS 13.1 and the shapes of results/gpu (`gpu_bench ns`); none where the first was best. Short sums with
+/// an addend spend much of their time in the epilogue, and want tiles so small that two fit a multiprocessor:
+/// one multiplies while the other adds.
+std::optional<cublasLtMatmulTile_t> faster_tile(const Product& product, cublasLtMatmulTile_t first) {
+  constexpr std::int64_t kTile = 128, kMultiprocessors = 132;
+  if (product.storage != DType::kBf16) return std::nullopt;
+  const std::int64_t tiles =
+      (product.m + kTile - 1) / kTile * ((product.n + kTile - 1) / kTile) * product.batch;
+  if (product.addend == Addend::kC && tiles >= kMultiprocessors) {
+    if (product.k <= 2048) return CUBLASLT_MATMUL_TILE_128x128;
+    if (product.k <= 4096) return CUBLASLT_MATMUL_TILE_128x160;
+  }
+  if (first == CUBLASLT_MATMUL_TILE_320x128) return CUBLASLT_MATMUL_TILE_128x256;
+  return std::nullopt;
+}
+
+const cublasLtMatmulHeuristicResult_t& preferred(const Product& product,
+                                                 std::span<const cublasLtMatmulHeuristicResult_t> proposals) {
+  if (const auto tile = faster_tile(product, tile_of(proposals.front()))) {
+    for (const cublasLtMatmulHeuristicResult_t& proposal : proposals)
+      if (proposal.state == CUBLAS_STATUS_SUCCESS && tile_of(proposal) == *tile) return proposal;
+  }
+  return proposals.front();
+}
+
+}  // namespace
+
+class MatmulPlan {
+ public:
+  MatmulPlan(cublasLtHandle_t handle, const Product& product)
+      : a_(make_layout(product, stored_operand(product.m, product.k, product.lda, product.transpose_a))),
+        b_(make_layout(product, stored_operand(product.k, product.n, product.ldb, product.transpose_b))),
+        d_(make_layout(product, {product.m, product.n, product.ldd})) {
+    MUONBENCH_CUDA(
+        cublasLtMatmulDescCreate(&description_.handle, compute_type(product.precision), CUDA_R_32F));
+    set(description_, CUBLASLT_MATMUL_DESC_TRANSA, product.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(description_, CUBLASLT_MATMUL_DESC_TRANSB, product.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+    choose_algorithm(handle, product);
+  }
+
+  void enqueue(cublasLtHandle_t handle, const Matmul::Operands& o, void* workspace,
+               cudaStream_t stream) const {
+    MUONBENCH_CUDA(cublasLtMatmul(handle, description_.handle, &o.alpha, o.a, a_.handle, o.b, b_.handle,
+                                  &o.beta, o.c, d_.handle, o.d, d_.handle, &algorithm_, workspace,
+                                  kMatmulWorkspace, stream));
+  }
+
+ private:
+  // Of what the library proposes, by rules: measuring here might choose differently on two ranks, whose
+  // copies of a matrix would then drift apart.
+  void choose_algorithm(cublasLtHandle_t handle, const Product& product) {
+    Preference preference;
+    MUONBENCH_CUDA(cublasLtMatmulPreferenceCreate(&preference.handle));
+    set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kMatmulWorkspace});
+    // Splits of k are added up in one order, in fp32.
+    set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+        std::uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+    for (const auto attribute :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+      set(preference, attribute, kAlignment);
+    std::array<cublasLtMatmulHeuristicResult_t, kProposals> found{};
+    int count = 0;
+    const cublasStatus_t result =
+        cublasLtMatmulAlgoGetHeuristic(handle, description_.handle, a_.handle, b_.handle, d_.handle,
+                                       d_.handle, preference.handle, kProposals, found.data(), &count);
+    if (result == CUBLAS_STATUS_NOT_SUPPORTED || (result == CUBLAS_STATUS_SUCCESS && count == 0))
+      throw RuntimeFailure(text("cuBLASLt has no algorithm for a batch of {} products ({}, {}) x ({}, {})",
+                                product.batch, product.m, product.k, product.k, product.n));
+    MUONBENCH_CUDA(result);
+    algorithm_ = preferred(product, {found.data(), static_cast<std::size_t>(count)}).algo;
+  }
+
+  Layout a_, b_, d_;
+  Description description_;
+  cublasLtMatmulAlgo_t algorithm_{};
+};
+
+Matmul::Matmul() { MUONBENCH_CUDA(cublasLtCreate(&handle_)); }
+
+Matmul::~Matmul() {
+  plans_.clear();
+  MUONBENCH_CUDA_NOEXCEPT(cublasLtDestroy(handle_));
+}
+
+const MatmulPlan& Matmul::plan(const Product& product) {
+  std::unique_ptr<MatmulPlan>& plan = plans_[product];
+  if (plan == nullptr) plan = std::make_unique<MatmulPlan>(handle_, product);
+  return *plan;
+}
+
+void Matmul::enqueue(const MatmulPlan& plan, const Operands& operands, void* workspace,
+                     cudaStream_t stream) const {
+  plan.enqueue(handle_, operands, workspace, stream);
+}
+
+}  // namespace muonbench::cuda

@@ -1,0 +1,146 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/backend/cuda/nccl_comm.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "src/backend/cuda/nccl_check.h"
+#include "src/backend/cuda/nccl_handle.h"
+#include "src/backend/cuda/own_block.h"
+#include "src/backend/mpi/mpi_comm.h"
+#include "src/backend/peer_transfers.h"
+#include "src/base/check.h"
+
+namespace muonbench::cuda {
+namespace {
+
+/// What a communicator and its transfers share; it lives until the last of them is gone.
+class Group {
+ public:
+  Group(CudaDevice& on, const ncclUniqueId& id, int group_size, int own_rank)
+      : device(on),
+        size(group_size),
+        rank(own_rank),
+        stream(make_stream()),
+        nccl(id, group_size, own_rank),
+        watch_(on.watch([this] { nccl.poll(); })) {}
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group() { device.end_watch(watch_); }
+
+  CudaDevice& device;
+  int size, rank;
+  OwnedStream stream;
+  NcclHandle nccl;
+  TrafficCounters counters;
+
+ private:
+  CudaDevice::Watch watch_;
+};
+
+ncclDataType_t datatype_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFp32: return ncclFloat32;
+    case DType::kBf16: return ncclBfloat16;
+  }
+  return ncclNumTypes;
+}
+
+class NcclTransfer final : public Transfer {
+ public:
+  NcclTransfer(std::shared_ptr<Group> group, PeerTransfers work)
+      : group_(std::move(group)), work_(std::move(work)), ready_(make_event()), done_(make_event()) {
+    for (int peer = 0; peer < group_->size; ++peer) {
+      const auto at = static_cast<std::size_t>(peer);
+      if (peer != group_->rank && (work_.sends[at].size > 0 || work_.receives[at].size > 0))
+        peers_.push_back(peer);
+    }
+  }
+
+  void start(Queue queue) override {
+    MUONBENCH_CHECK(group_->nccl.get() != nullptr, "{} on a communicator that failed", work_.collective);
+    const cudaStream_t stream = group_->stream.get();
+    MUONBENCH_CUDA(cudaEventRecord(ready_.get(), group_->device.stream(queue)));
+    MUONBENCH_CUDA(cudaStreamWaitEvent(stream, ready_.get(), 0));
+    copy_own_block(work_, stream);
+    if (!peers_.empty()) enqueue_group(stream);
+    MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
+    count_collective(group_->counters, work_);
+  }
+
+  void wait(Queue queue) override {
+    MUONBENCH_CUDA(cudaStreamWaitEvent(group_->device.stream(queue), done_.get(), 0));
+  }
+
+ private:
+  void enqueue_group(cudaStream_t stream) {
+    const ncclComm_t comm = group_->nccl.get();
+    const ncclDataType_t type = datatype_of(work_.dtype);
+    MUONBENCH_NCCL(ncclGroupStart());
+    for (const int peer : peers_) {
+      const BoundSegment& send = work_.sends[static_cast<std::size_t>(peer)];
+      const BoundSegment& receive = work_.receives[static_cast<std::size_t>(peer)];
+      if (send.size > 0)
+        MUONBENCH_NCCL(ncclSend(send.data, static_cast<std::size_t>(send.size), type, peer, comm, stream));
+      if (receive.size > 0)
+        MUONBENCH_NCCL(
+            ncclRecv(receive.data, static_cast<std::size_t>(receive.size), type, peer, comm, stream));
+    }
+    MUONBENCH_NCCL(ncclGroupEnd());
+    // What the stream gets next must come after the group, which NCCL may still be handing over.
+    group_->nccl.settle("ncclGroupEnd");
+  }
+
+  std::shared_ptr<Group> group_;
+  PeerTransfers work_;
+  OwnedEvent ready_, done_;
+  std::vector<int> peers_;  // with which something is exchanged
+};
+
+class NcclComm final : public Comm {
+ public:
+  explicit NcclComm(std::shared_ptr<Group> group) : group_(std::move(group)) {}
+
+  [[nodiscard]] int size() const override { return group_->size; }
+  [[nodiscard]] int rank() const override { return group_->rank; }
+  [[nodiscard]] TrafficCounters counters() const override { return group_->counters; }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllToAll work) override {
+    return std::make_unique<NcclTransfer>(group_, peer_transfers(work, group_->rank, group_->size));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
+    return std::make_unique<NcclTransfer>(group_, peer_transfers(work, group_->rank, group_->size));
+  }
+
+ private:
+  std::shared_ptr<Group> group_;
+};
+
+/// The group's first rank makes an id and hands it to the others over the host.
+ncclUniqueId common_id(Comm& host) {
+  using Word = std::uint16_t;  // the bits of a bf16, which travel as they are
+  ncclUniqueId id{};
+  constexpr auto kWords = static_cast<std::int64_t>(sizeof id / sizeof(Word));
+  if (host.rank() == 0) MUONBENCH_NCCL(ncclGetUniqueId(&id));
+  const BoundSegment whole{&id, kWords};
+  BoundAllGather work{DType::kBf16, host.rank() == 0 ? whole : BoundSegment{},
+                      std::vector<BoundSegment>(static_cast<std::size_t>(host.size()))};
+  work.receives.front() = whole;
+  const std::unique_ptr<Transfer> transfer = host.prepare(std::move(work));
+  transfer->start(Queue{});
+  transfer->wait(Queue{});
+  return id;
+}
+
+}  // namespace
+
+std::unique_ptr<Comm> make_nccl_comm(CudaDevice& device, const MpiRuntime& runtime, int color, int key) {
+  const std::unique_ptr<Comm> host = make_mpi_comm(runtime, color, key);
+  if (host == nullptr) return nullptr;
+  return std::make_unique<NcclComm>(
+      std::make_shared<Group>(device, common_id(*host), host->size(), host->rank()));
+}
+
+}  // namespace muonbench::cuda

@@ -1,0 +1,47 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include "src/base/dtype.h"
+
+/// What NS does besides its products, on a batch of matrices of `elements` elements each. The iterate X of
+/// matrix i lies at x + i * stride elements of `storage`.
+namespace muonbench::cuda {
+
+/// A batch of iterates.
+struct NsBatch {
+  void* x = nullptr;
+  DType storage = DType::kFp32;
+  std::int64_t elements = 0;
+  std::int64_t stride = 0;
+  int count = 0;
+};
+
+/// Device memory that launch_normalise works in: doubles, and counters.
+struct NormSpace {
+  std::int64_t parts = 0, counters = 0;
+};
+[[nodiscard]] NormSpace norm_space(const NsBatch& batch);
+struct NormMemory {
+  double* parts = nullptr;
+  std::uint32_t* counters = nullptr;
+};
+
+/// X <- in / max(norm, smallest norm), rounded to fp32 and then to storage; NaN throughout where the norm is
+/// not finite. `in`: device array of batch.count pointers. The norm is taken in double: any finite fp32
+/// matrix has one. Its bits do not depend on what a matrix is batched with.
+void launch_normalise(const float* const* in, const NormMemory& memory, const NsBatch& batch,
+                      cudaStream_t stream);
+
+/// out <- (X * first) * second, rounded twice. `out`: device array of batch.count pointers.
+void launch_scale_out(float* const* out, const NsBatch& batch, float first, float second,
+                      cudaStream_t stream);
+
+/// target <- factor * source of the same batch layout; both in `storage`, rounded once.
+void launch_scaled_copy(const NsBatch& source, void* target, float factor, cudaStream_t stream);
+
+}  // namespace muonbench::cuda
