@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs all checks of this repository on a machine without a GPU; needs nothing but Debian 12 and root or sudo. Where nvcc
-# is, the CUDA build is made too; scripts/test_gpu.sh runs it.
+# is, the CUDA build is made too, and what can be told of its program without a GPU is; scripts/test_gpu.sh runs it.
 #   scripts/test.sh          everything
 #   scripts/test.sh --fast   the tests alone: no linters, no sanitizers
 # The last line is 'N passed, N failed'. It counts test targets, those run under sanitizers once more, and steps such as
@@ -113,7 +113,9 @@ cuda_home() {
   return 1
 }
 
-# Compiled and linked, since there is no GPU to run on. bazel-bin keeps pointing at the build without CUDA.
+# Compiled and linked, since there is no GPU to run on. bazel-bin keeps pointing at the build without CUDA; .bazelrc's
+# --platform_suffix names the folder of this one.
+cuda_program=bazel-out/k8-optcuda/bin/src/muonbench
 cuda_builds() {
   # shellcheck disable=SC2046
   bazel build "${bazel_flags[@]}" --config=cuda --cuda_archs=90a --experimental_convenience_symlinks=ignore \
@@ -163,7 +165,7 @@ step "build" bazel build "${bazel_flags[@]}" --keep_going //...
 test_targets "tests" //tests/... --test_tag_filters=-gpu
 step "unit tests link no MPI" unit_tests_link_no_mpi
 if cuda_home >/dev/null; then
-  step "CUDA build" cuda_builds
+  step "CUDA build" cuda_builds && step "CUDA program without a GPU" scripts/check_cuda_build.sh $cuda_program
 else
   echo "== CUDA build: not run, no nvcc here"
 fi

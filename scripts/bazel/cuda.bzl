@@ -26,9 +26,11 @@ _NVCC_FLAGS = ["-std=c++20", "-fmad=false", "--expt-relaxed-constexpr", "-linein
 _LEVEL = {"dbg": "-O0", "fastbuild": "-O1", "opt": "-O3"}
 
 def _targets(names):
-    """Machine code for each architecture, and for chips to come what the driver can translate from the last."""
+    """Machine code for each architecture, and what the driver can translate for later chips where the last allows it."""
     flags = ["-gencode=arch=compute_%s,code=sm_%s" % (name, name) for name in names]
-    return flags + ["-gencode=arch=compute_%s,code=compute_%s" % (names[-1], names[-1])]
+    if names[-1].isdigit():
+        flags.append("-gencode=arch=compute_%s,code=compute_%s" % (names[-1], names[-1]))
+    return flags
 
 def _compile(ctx, toolchain, context, source):
     output = ctx.actions.declare_file("%s/%s.o" % (ctx.label.name, source.basename))

@@ -78,6 +78,8 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
   virtual ~Kernel() = default;
+  /// Makes what an enqueue on `queue` needs, so that no step has to.
+  virtual void make_ready(Queue /*queue*/) {}
   virtual void enqueue(Queue queue, const StepContext& context) = 0;
 };
 

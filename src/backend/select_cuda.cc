@@ -19,7 +19,18 @@ namespace {
                          visible == nullptr ? "" : text(" (CUDA_VISIBLE_DEVICES is '{}')", visible)));
 }
 
+/// cuBLAS reads these, and computes in another precision than muon.fp32_matmul_prec says.
+void refuse_precision_overrides() {
+  for (const char* name :
+       {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION", "CUBLAS_EMULATION_STRATEGY"})
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets any
+    if (std::getenv(name) != nullptr)
+      throw ConfigError(
+          text("{} is set: unset it, as muon.fp32_matmul_prec alone decides the precision", name));
+}
+
 std::unique_ptr<Device> make_cuda(int local_rank) {
+  refuse_precision_overrides();
   const int visible = cuda::visible_devices();
   if (visible == 0) refuse_without_device();
   return std::make_unique<cuda::CudaDevice>(local_rank % visible);

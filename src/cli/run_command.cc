@@ -39,11 +39,8 @@ std::unique_ptr<ResolvedRun> read_run(const std::string& config_text, const Argu
 void refuse_missing_abilities(const RunConfig& config, const Capabilities& device,
                               const std::string& source) {
   if (config.muon.fp32_matmul_prec == MatmulPrecision::kHigh && !device.tf32)
-    throw ConfigError(text("{}: muon.fp32_matmul_prec: expected highest or medium on backend {}, got 'high'",
-                           source, device.backend));
-  if (config.muon.ns_algorithm == NsAlgorithm::kSyrk && !device.syrk)
-    throw ConfigError(
-        text("{}: muon.ns_algorithm: expected gemm on {}, got 'syrk'", source, device.device_name));
+    throw ConfigError(text("{}: muon.fp32_matmul_prec: expected highest or medium on {}, got 'high'", source,
+                           device.device_name));
 }
 
 Provenance provenance_of(const Arguments& arguments, const MpiRuntime& runtime) {

@@ -58,7 +58,7 @@ std::vector<KeyRow<C>> muon_keys() {
       {"muon.scale_mode", words(kScaleModeNames),
        [](C& c) -> Field { return word_field(c.muon.scale_mode, kScaleModeNames); }},
       {"muon.extra_scale_factor", non_negative(), [](C& c) -> Field { return &c.muon.extra_scale_factor; }},
-      {"muon.fp32_matmul_prec", words(kMatmulPrecisionNames, {"high"}),
+      {"muon.fp32_matmul_prec", words(kMatmulPrecisionNames),
        [](C& c) -> Field { return word_field(c.muon.fp32_matmul_prec, kMatmulPrecisionNames); }},
       {"muon.ns_algorithm", words(kNsAlgorithmNames, {"gram", "auto"}),
        [](C& c) -> Field { return word_field(c.muon.ns_algorithm, kNsAlgorithmNames); }},

@@ -83,6 +83,8 @@ void check_param_groups(const Key& top, const RunConfig& config) {
   }
 }
 
+constexpr int kLargestCudaBatch = 65535;
+
 void check_injections(const Key& top, const RunConfig& config) {
   const std::int64_t steps = static_cast<std::int64_t>(config.run.warmup_steps) + config.run.steps;
   const Key list = top.at("gradients.inject");
@@ -108,6 +110,24 @@ RunSettings with_backend_checked(const Key& top, RunSettings run, const ConfigVo
   return run;
 }
 
+/// What no device of a backend computes, so that a plan is refused what a run would be.
+void check_backend_computes(const Key& top, const RunConfig& config) {
+  switch (config.run.backend) {
+    case Backend::kCpu:
+      if (config.muon.fp32_matmul_prec == MatmulPrecision::kHigh)
+        top.at("muon.fp32_matmul_prec")
+            .reject("highest or medium, as run.backend is cpu and BLAS has no TF32");
+      return;
+    case Backend::kCuda:
+      if (config.muon.ns_algorithm == NsAlgorithm::kSyrk)
+        top.at("muon.ns_algorithm").reject("gemm, as run.backend is cuda");
+      // The products of a batch are one launch, whose grid ends here.
+      if (config.muon.ns_batch_size > kLargestCudaBatch)
+        top.at("muon.ns_batch_size").reject(text("1..{}, as run.backend is cuda", kLargestCudaBatch));
+      return;
+  }
+}
+
 }  // namespace
 
 RunConfig read_config(std::string_view json, const std::string& source,
@@ -130,6 +150,7 @@ RunConfig read_config(std::string_view json, const std::string& source,
   config.require = read_require(top, config.modes);
   config.gradients.inject = read_injections(top);
   config.run = with_backend_checked(top, config.run, vocabulary);
+  check_backend_computes(top, config);
   check_coefficients(top, config.muon);
   check_homes(top, config.muon);
   check_world(top, config.parallelism);

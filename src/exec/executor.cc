@@ -70,6 +70,8 @@ void Executor::bind_ops(const CommTable& comms) {
     Comm* comm = group ? &comms(*group) : nullptr;
     bound_.push_back(BoundOp{prepare_op(program_, op, addresses_, device_, comm),
                              queues_[static_cast<std::size_t>(op.queue)], Event{}});
+    if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&bound_.back().work))
+      (*kernel)->make_ready(bound_.back().queue);
     for (const int before : op.after) {
       BoundOp& earlier = bound_[static_cast<std::size_t>(before)];
       if (earlier.queue.index != bound_.back().queue.index) earlier.crosses_queues = true;

@@ -55,6 +55,24 @@ TEST_P(DeviceConformance, NsInMediumIsAsCloseToTheExactPolynomialAsItsOracle) {
   }
 }
 
+TEST_P(DeviceConformance, NsInHighLiesBetweenHighestAndMedium) {
+  if (!device().capabilities().tf32) GTEST_SKIP() << "no TF32";
+  // Sides that no kernel pads: TF32 wants rows of 16 bytes.
+  for (const Shape shape : {Shape{64, 160}, Shape{160, 64}, Shape{128, 128}}) {
+    const HostMatrix in = random_matrix(shape, 18);
+    const reference::Matrix exact =
+        expected(in, ns_options("quintic", 5, MatmulPrecision::kHighest), Arithmetic::kExact);
+    const auto error = [&](MatmulPrecision precision) {
+      return relative_error(as_reference(orthogonalized(device(), in, ns_options("quintic", 5, precision))),
+                            exact);
+    };
+    // TF32 keeps 10 bits of an operand, bf16 7, fp32 23: a factor of eight, and of thousands.
+    EXPECT_LT(error(MatmulPrecision::kHigh), error(kMedium) / 2) << shape.rows << " x " << shape.cols;
+    EXPECT_GT(error(MatmulPrecision::kHigh), 10 * error(MatmulPrecision::kHighest))
+        << shape.rows << " x " << shape.cols;
+  }
+}
+
 TEST_P(DeviceConformance, NsInMediumGivesBf16NumbersBeforeScaling) {
   const HostMatrix out =
       orthogonalized(device(), random_matrix({24, 40}, 16), ns_options("quintic", 5, kMedium));

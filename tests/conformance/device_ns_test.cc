@@ -188,6 +188,35 @@ TEST_P(DeviceConformance, NsOfSeveralMatricesLeavesInputsAloneAndRepeatsItsBits)
   EXPECT_EQ(bits(in2.read()), bits(second.values));
 }
 
+TEST_P(DeviceConformance, NsOfABatchIsThatOfEachOfItsMatrices) {
+  // Enough elements for a device to deal a matrix out, enough matrices for one to be under way while another
+  // begins.
+  const Shape shape{130, 1001};
+  constexpr int kCount = 7;
+  for (const MatmulPrecision precision : {kHighest, kMedium}) {
+    const NsOptions options = for_device(device(), ns_options("quintic", 5, precision));
+    std::vector<HostMatrix> in;
+    std::vector<DeviceArray<float>> memory;
+    BoundNewtonSchulz work{shape, {}, nullptr, options};
+    for (int i = 0; i < kCount; ++i) {
+      // Norms far apart: one matrix's would not do for its neighbour.
+      in.push_back(times(random_matrix(shape, 30U + static_cast<unsigned>(i)), std::ldexp(1.0F, 3 * i)));
+      memory.emplace_back(device(), in.back().values);
+      work.items.emplace_back(memory.back().data(), memory.back().data());
+    }
+    const DeviceArray<float> scratch = make_scratch(device(), shape, kCount);
+    work.scratch = scratch.data();
+    run_once(device(), std::move(work));
+    for (int i = 0; i < kCount; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const HostMatrix alone = orthogonalized(device(), in[at], options);
+      // Another algorithm may add up the same products in another order; in bf16 that flips last places.
+      const double slack = precision == kHighest ? kFp32Error : 0x1p-6;
+      EXPECT_LT(relative_error(as_reference({shape, memory[at].read()}), as_reference(alone)), slack) << i;
+    }
+  }
+}
+
 TEST_P(DeviceConformance, NsRefusesWhatCapabilitiesDoNotList) {
   const Capabilities capabilities = device().capabilities();
   const DeviceArray<float> memory(device(), std::vector<float>(1000));

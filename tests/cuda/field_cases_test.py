@@ -16,7 +16,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 
 import harness  # noqa: E402
-from harness import F_OF_ONE, USAGE, CliTest, config_of, param  # noqa: E402
+from harness import ALONE, F_OF_ONE, RUNTIME, USAGE, CliTest, config_of, param, strict_json  # noqa: E402
 
 harness.TIMEOUT_SECONDS = 150
 
@@ -72,6 +72,68 @@ class Transports(GpuTest):
             self.assertEqual(self.all_digests(runs[0]), self.all_digests(runs[1]))
 
 
+class Ho11ConcurrentGroups(GpuTest):
+    # Two dense groups share a domain, experts have another: its communicators join the same GPUs at the same time.
+    MPI_GRID = {"gtp_remat": 2, "tp": 2, "ep": 2, "expert_gtp_remat": 2}
+
+    def config(self, grid, steps, concurrent=True, transport="mpi", modes=("layer_sharded", "duplicated")):
+        params = [
+            param("a", 64, 64, tp_dim=0, repeat=8, group="dense_a"),
+            param("b", 64, 64, tp_dim=1, repeat=8, group="dense_b"),
+            param("e", 64, 64, tp_dim=0, repeat=8, expert=True),
+        ]
+        muon = {"groups": {"dense_a": {"lr": 1e-3}, "dense_b": {"lr": 3e-4}}, "concurrent_groups": concurrent}
+        config = config_of(params, parallelism=grid, muon=muon, gradients={"fill": "random"}, modes=list(modes))
+        config["run"]["steps"] = steps
+        return on_cuda(config, transport)
+
+    def ends_alike_concurrent_or_not(self, ranks, environment, shared, **settings):
+        configs = [self.config(concurrent=concurrent, **settings) for concurrent in (True, False)]
+        on, off = (self.run_ok(ranks, config, environment=environment) for config in configs)
+        self.assertEqual(on.digests("layer_sharded"), off.digests("layer_sharded"))
+        self.assert_equal_bits(on)
+        self.assert_equal_bits(off)
+        groups = [run.mode("layer_sharded")["concurrent_groups"] for run in (on, off)]
+        why = f"dense_a and dense_b share the {shared} and go one after the other"
+        self.assertEqual(groups[0], {"active": True, "queues": 2, "why": why})
+        self.assertEqual(groups[1], {"active": False, "queues": 1, "why": "off by muon.concurrent_groups"})
+
+    def test_over_mpi_end_with_equal_bits_concurrent_or_not(self):
+        shared = "tp and gtp_remat communicators"
+        self.ends_alike_concurrent_or_not(4, ONE_GPU, shared, grid=self.MPI_GRID, steps=30)
+
+    @unittest.skipIf(len(GPUS) < 2, "needs two GPUs")
+    def test_over_nccl_end_with_equal_bits_concurrent_or_not(self):
+        ranks = 1 << (len(GPUS).bit_length() - 1)
+        if ranks == 2:
+            grid, shared = {"gtp_remat": 2, "expert_tp": 2}, "gtp_remat communicator"
+        else:
+            grid = {"gtp_remat": ranks // 2, "tp": 2, "ep": 2, "expert_gtp_remat": ranks // 2}
+            shared = "tp and gtp_remat communicators"
+        self.ends_alike_concurrent_or_not(ranks, ALL_GPUS, shared, grid=grid, steps=300, transport="nccl")
+
+    def test_have_a_queue_each_in_the_trace_of_every_rank(self):
+        steps, file = 3, self.path("trace.json")
+        config = self.config(self.MPI_GRID, steps, modes=["layer_sharded"])
+        self.run_ok(4, config, "--trace", file, environment=ONE_GPU)
+        events = strict_json(file.read_text(encoding="utf-8"))["traceEvents"]
+        queues = {(rank, queue) for rank in range(4) for queue in (0, 1)}
+        named = {(event["pid"], event["tid"]) for event in events if event["name"] == "thread_name"}
+        self.assertEqual(named, queues)
+        phases = {at: [] for at in queues}
+        for event in events:
+            if event.get("cat") == "phase":
+                phases[event["pid"], event["tid"]].append(event)
+        for at, mine in phases.items():
+            for step in range(steps):
+                names = {event["name"] for event in mine if event["args"]["step"] == step}
+                self.assertLessEqual({"momentum", "stage1_forward", "ns", "stage1_reverse", "update"}, names, at)
+            # A queue does one thing after the other. Ends are written in whole nanoseconds.
+            spans = sorted((event["ts"], event["ts"] + event["dur"]) for event in mine)
+            for (_, end), (begin, _) in zip(spans, spans[1:]):
+                self.assertLessEqual(end, begin + 0.002, at)
+
+
 class Ho12BitParity(GpuTest):
     def test_layer_sharded_equals_duplicated_and_itself_bit_for_bit(self):
         for run in ({"param_dtype": "fp32"}, {"param_dtype": "bf16"}):
@@ -87,6 +149,61 @@ class Ho12BitParity(GpuTest):
         # Copies that differ would make the run end with 4.
         parity = self.run_ok(4, config, environment=ONE_GPU).mode("layer_sharded")["parity"]
         self.assertLessEqual(parity["max_abs_diff"], BF16_DRIFT)
+
+
+class Tf32(GpuTest):
+    def test_has_equal_bits_in_all_modes_and_lies_between_highest_and_medium(self):
+        runs = {}
+        for precision in ("highest", "high", "medium"):
+            config = on_cuda(mixed(2, 2, muon={"fp32_matmul_prec": precision}))
+            runs[precision] = self.run_ok(4, config, environment=ONE_GPU)
+            self.assert_equal_bits(runs[precision])
+        moves = {
+            precision: {name: entry["delta_abs_max"] for name, entry in run.params("layer_sharded").items()}
+            for precision, run in runs.items()
+        }
+        off = {
+            precision: sum(abs(move - moves["highest"][name]) for name, move in moves[precision].items())
+            for precision in ("high", "medium")
+        }
+        # TF32 rounds operands to 11 bits, bf16 to 8 and what lies between products too. Ten matrices are in the sum.
+        self.assertGreater(off["high"], 0, "as highest: no TF32")
+        self.assertLess(off["high"], off["medium"])
+
+
+class OutOfMemory(GpuTest):
+    # fp32 weights, gradient and Adam's two moments.
+    BYTES_PER_ELEMENT = 16
+
+    def table(self, count, rows, gtp_remat):
+        entry = param("table", rows, 1024, optimizer="adam", repeat=count)
+        return on_cuda(config_of([entry], gtp_remat=gtp_remat, modes=["adam_dim0"]))
+
+    def assert_said_once(self, run, *words):
+        self.assertEqual(run.returncode, RUNTIME, run.stderr)
+        lines = [line for line in run.stderr.splitlines() if "out of memory" in line]
+        self.assertEqual(len(lines), 1, run.stderr)
+        for word in ("rank 0", "bytes available", "what would shrink", *words):
+            self.assertIn(str(word), lines[0])
+        self.assert_nothing_left()
+
+    def test_of_a_model_far_beyond_the_gpu_is_said_before_anything_is_allocated(self):
+        rows = 1 << 30
+        run = self.run_job(2, self.table(1, rows, gtp_remat=2), environment=ONE_GPU)
+        asked = self.BYTES_PER_ELEMENT * rows * 1024
+        self.assert_said_once(run, "device 0000", "2 ranks there ask", f"{asked} bytes", f"adam {asked // 4}")
+        self.assertFalse(run.output.exists(), "a run refused before its first step left a result")
+
+    def test_that_the_gpu_has_but_not_beside_its_context_is_said_where_it_runs_out(self):
+        small = self.run_ok(ALONE, self.table(1, 16, gtp_remat=1), environment=ONE_GPU)
+        memory = small.result["environment"]["devices"][0]["memory_bytes"]
+        # A CUDA context takes some hundred MiB.
+        count = 32
+        rows = (memory - (32 << 20)) // self.BYTES_PER_ELEMENT // 1024 // count
+        run = self.run_job(ALONE, self.table(count, rows, gtp_remat=1), environment=ONE_GPU)
+        self.assert_said_once(run, "out of memory for", "bytes asked for", "this rank holds")
+        if run.output.exists():
+            self.assertEqual((run.result["complete"], run.result["status"]), (False, "failed"))
 
 
 class CpuAgainstCuda(GpuTest):

@@ -84,6 +84,13 @@ TEST_F(Parity, LayerShardedAndDuplicatedEqualOneRankBitForBit) {
   }
 }
 
+TEST_F(Parity, HoldsInTf32) {
+  if (!world_.device->capabilities().tf32) GTEST_SKIP() << "no TF32";
+  RunConfig config = mixed(16);
+  config.muon.fp32_matmul_prec = MatmulPrecision::kHigh;
+  expect_muon_parity(config);
+}
+
 TEST_F(Parity, HoldsWithoutPadsBeyondTheLastShard) { expect_muon_parity(mixed(1)); }
 
 TEST_F(Parity, HoldsWithoutAlignment) {

@@ -186,7 +186,7 @@ TEST(ConfigRefusal, ListsTheWordsOfAnUnknownWord) {
       {minimal_and(R"("muon": {"ns_algorithm": "auto"})"),
        "muon.ns_algorithm: expected one of gemm, syrk (this build does not honour auto yet), got \"auto\""},
       {minimal_and(R"("muon": {"fp32_matmul_prec": "high"})"),
-       "muon.fp32_matmul_prec: expected one of highest, medium (this build does not honour high yet), got "
+       "muon.fp32_matmul_prec: expected highest or medium, as run.backend is cpu and BLAS has no TF32, got "
        "\"high\""},
       {minimal_and(R"("muon": {"weight_decay_method": 1})"),
        "muon.weight_decay_method: expected one of decoupled, independent, l2, palm, got 1"},

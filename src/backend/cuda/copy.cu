@@ -134,6 +134,11 @@ void launch_copy(const DeviceTile* tiles, const TilePart* parts, std::int64_t co
   check_launch("copy_tiles");
 }
 
+cudaError_t load_kernels() {
+  cudaFuncAttributes attributes{};
+  return cudaFuncGetAttributes(&attributes, copy_tiles);
+}
+
 void launch_fill(const NormalFill& work, cudaStream_t stream) {
   const std::int64_t count = work.rows * work.cols;
   if (count == 0) return;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/cuda/cuda_check.h"
 
+#include <exception>
 #include <string>
 
 #include "src/base/error.h"
@@ -33,14 +34,16 @@ void check(cublasStatus_t result, const char* call, const char* file, int line) 
   if (result != CUBLAS_STATUS_SUCCESS) throw RuntimeFailure(failure(result, call, file, line));
 }
 
+// An error that is on its way up comes back from every call after it: it is said once, by who catches it.
 void report(cudaError_t result, const char* call, const char* file, int line) noexcept {
   // A process that ends takes its context along before the last owners are gone.
-  if (result != cudaSuccess && result != cudaErrorCudartUnloading)
-    log_error(failure(result, call, file, line));
+  if (result == cudaSuccess || result == cudaErrorCudartUnloading || std::uncaught_exceptions() > 0) return;
+  log_error(failure(result, call, file, line));
 }
 
 void report(cublasStatus_t result, const char* call, const char* file, int line) noexcept {
-  if (result != CUBLAS_STATUS_SUCCESS) log_error(failure(result, call, file, line));
+  if (result == CUBLAS_STATUS_SUCCESS || std::uncaught_exceptions() > 0) return;
+  log_error(failure(result, call, file, line));
 }
 
 }  // namespace muonbench::cuda::detail

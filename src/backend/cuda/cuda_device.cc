@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/cuda/cuda_device.h"
 
+#include <exception>
 #include <utility>
 
 #include <nvtx3/nvToolsExt.h>
@@ -41,11 +42,37 @@ Capabilities capabilities_of(int ordinal) {
           .batching = NsBatching::kTogether};
 }
 
+/// Nothing where there is no driver at all.
+void refuse_old_driver() {
+  int driver = 0;
+  MUONBENCH_CUDA(cudaDriverGetVersion(&driver));
+  if (driver == 0) return;
+  throw ConfigError(text("run.backend: the driver knows CUDA {}.{}, this program needs {}", driver / 1000,
+                         driver % 1000 / 10, library_versions().at("cuda")));
+}
+
+/// A program holds machine code for the architectures that it was built for.
+void refuse_foreign_architecture(int ordinal, const std::string& name) {
+  const cudaError_t result = load_kernels();
+  if (result != cudaErrorNoKernelImageForDevice && result != cudaErrorInvalidDeviceFunction) {
+    MUONBENCH_CUDA(result);
+    return;
+  }
+  int major = 0, minor = 0;
+  MUONBENCH_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal));
+  MUONBENCH_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal));
+  throw ConfigError(
+      text("run.backend: this program has no machine code for {} (compute capability {}.{}); build it "
+           "with --cuda_archs={}{}",
+           name, major, minor, major, minor));
+}
+
 }  // namespace
 
 int visible_devices() {
   int count = 0;
   const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result == cudaErrorInsufficientDriver) refuse_old_driver();
   if (result == cudaErrorNoDevice || result == cudaErrorInsufficientDriver) return 0;
   MUONBENCH_CUDA(result);
   return count;
@@ -75,6 +102,7 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
   MUONBENCH_CHECK(ordinal >= 0 && ordinal < visible, "device {} of {} visible devices", ordinal, visible);
   MUONBENCH_CUDA(cudaSetDevice(ordinal));
   capabilities_ = capabilities_of(ordinal);
+  refuse_foreign_architecture(ordinal, capabilities_.device_name);
   matmul_ = std::make_unique<Matmul>();
   host_copies_ = make_stream();
   times_begin_ = make_timed_event();
@@ -151,7 +179,7 @@ void CudaDevice::synchronize(Queue queue) {
     const cudaError_t result = cudaStreamQuery(stream(queue));
     if (result == cudaSuccess) return;
     if (result != cudaErrorNotReady) MUONBENCH_CUDA(result);
-    for (const auto& poll : watches_) poll();
+    poll_watched();
   }
 }
 
@@ -159,10 +187,23 @@ void CudaDevice::synchronize_all() {
   for (std::size_t i = 0; i < streams_.size(); ++i) synchronize(Queue{static_cast<int>(i)});
 }
 
-CudaDevice::Watch CudaDevice::watch(std::function<void()> poll) {
-  return watches_.insert(watches_.end(), std::move(poll));
+CudaDevice::Watch CudaDevice::watch(Watcher watcher) {
+  return watches_.insert(watches_.end(), std::move(watcher));
 }
 void CudaDevice::end_watch(Watch watch) { watches_.erase(watch); }
+
+void CudaDevice::poll_watched() {
+  try {
+    for (const Watcher& watcher : watches_) watcher.poll();
+  } catch (const std::exception&) {
+    give_up_watched();
+    throw;
+  }
+}
+
+void CudaDevice::give_up_watched() {
+  for (const Watcher& watcher : watches_) watcher.give_up();
+}
 
 Event CudaDevice::record_time(Queue queue) {
   if (times_used_ == times_.size()) times_.push_back(make_timed_event());

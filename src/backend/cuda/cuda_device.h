@@ -73,11 +73,17 @@ class CudaDevice final : public Device {
   [[nodiscard]] DeviceTable make_table(const std::vector<T>& host) const {
     return {account_, host.data(), host.size() * sizeof(T)};
   }
-  /// Called again and again while synchronize() waits; throws where work that is in flight will never end.
-  /// The returned handle ends it.
-  using Watch = std::list<std::function<void()>>::iterator;
-  [[nodiscard]] Watch watch(std::function<void()> poll);
+  /// Who has work in flight that may never end. poll() is called again and again while synchronize() waits,
+  /// and throws where it will not; then give_up() is called on all, so that freeing memory waits for nobody's
+  /// work.
+  struct Watcher {
+    std::function<void()> poll, give_up;
+  };
+  using Watch = std::list<Watcher>::iterator;
+  [[nodiscard]] Watch watch(Watcher watcher);
   void end_watch(Watch watch);
+  void poll_watched();
+  void give_up_watched();
 
  private:
   struct Stream;
@@ -97,7 +103,7 @@ class CudaDevice final : public Device {
   OwnedEvent times_begin_;
   std::vector<OwnedEvent> times_;
   std::size_t times_used_ = 0;
-  std::list<std::function<void()>> watches_;
+  std::list<Watcher> watches_;
 };
 
 }  // namespace muonbench::cuda

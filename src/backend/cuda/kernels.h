@@ -58,4 +58,7 @@ void launch_copy(const DeviceTile* tiles, const TilePart* parts, std::int64_t co
 
 void launch_fill(const NormalFill& work, cudaStream_t stream);
 
+/// cudaSuccess if this program holds machine code for the current device.
+[[nodiscard]] cudaError_t load_kernels();
+
 }  // namespace muonbench::cuda

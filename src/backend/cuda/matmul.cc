@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/cuda/matmul.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -116,7 +117,7 @@ const cublasLtMatmulHeuristicResult_t& preferred(const Product& product,
                                                  std::span<const cublasLtMatmulHeuristicResult_t> proposals) {
   if (const auto tile = faster_tile(product, tile_of(proposals.front()))) {
     for (const cublasLtMatmulHeuristicResult_t& proposal : proposals)
-      if (proposal.state == CUBLAS_STATUS_SUCCESS && tile_of(proposal) == *tile) return proposal;
+      if (tile_of(proposal) == *tile) return proposal;
   }
   return proposals.front();
 }
@@ -162,11 +163,15 @@ class MatmulPlan {
     const cublasStatus_t result =
         cublasLtMatmulAlgoGetHeuristic(handle, description_.handle, a_.handle, b_.handle, d_.handle,
                                        d_.handle, preference.handle, kProposals, found.data(), &count);
-    if (result == CUBLAS_STATUS_NOT_SUPPORTED || (result == CUBLAS_STATUS_SUCCESS && count == 0))
+    const auto proposed = std::remove_if(
+        found.begin(), found.begin() + count,
+        [](const cublasLtMatmulHeuristicResult_t& one) { return one.state != CUBLAS_STATUS_SUCCESS; });
+    if (result == CUBLAS_STATUS_NOT_SUPPORTED ||
+        (result == CUBLAS_STATUS_SUCCESS && proposed == found.begin()))
       throw RuntimeFailure(text("cuBLASLt has no algorithm for a batch of {} products ({}, {}) x ({}, {})",
                                 product.batch, product.m, product.k, product.k, product.n));
     MUONBENCH_CUDA(result);
-    algorithm_ = preferred(product, {found.data(), static_cast<std::size_t>(count)}).algo;
+    algorithm_ = preferred(product, {found.begin(), proposed}).algo;
   }
 
   Layout a_, b_, d_;

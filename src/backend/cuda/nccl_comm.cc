@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -25,15 +26,16 @@ class Group {
         size(group_size),
         rank(own_rank),
         stream(make_stream()),
+        own_copies(make_stream()),
         nccl(id, group_size, own_rank),
-        watch_(on.watch([this] { nccl.poll(); })) {}
+        watch_(on.watch({[this] { nccl.poll(); }, [this] { nccl.abort(); }})) {}
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   ~Group() { device.end_watch(watch_); }
 
   CudaDevice& device;
   int size, rank;
-  OwnedStream stream;
+  OwnedStream stream, own_copies;  ///< what travels, and own blocks beside it
   NcclHandle nccl;
   TrafficCounters counters;
 
@@ -49,10 +51,35 @@ ncclDataType_t datatype_of(DType dtype) {
   return ncclNumTypes;
 }
 
+/// Ends a group of NCCL calls, also where one of them threw: an abort within an open group would only be put
+/// off.
+class GroupEnd {
+ public:
+  GroupEnd() = default;
+  GroupEnd(const GroupEnd&) = delete;
+  GroupEnd& operator=(const GroupEnd&) = delete;
+  GroupEnd(GroupEnd&&) = delete;
+  GroupEnd& operator=(GroupEnd&&) = delete;
+  ~GroupEnd() {
+    if (open_) static_cast<void>(ncclGroupEnd());  // what it says follows from the error on its way
+  }
+  void now() {
+    open_ = false;
+    MUONBENCH_NCCL(ncclGroupEnd());
+  }
+
+ private:
+  bool open_ = true;
+};
+
 class NcclTransfer final : public Transfer {
  public:
   NcclTransfer(std::shared_ptr<Group> group, PeerTransfers work)
-      : group_(std::move(group)), work_(std::move(work)), ready_(make_event()), done_(make_event()) {
+      : group_(std::move(group)),
+        work_(std::move(work)),
+        ready_(make_event()),
+        copied_(make_event()),
+        done_(make_event()) {
     for (int peer = 0; peer < group_->size; ++peer) {
       const auto at = static_cast<std::size_t>(peer);
       if (peer != group_->rank && (work_.sends[at].size > 0 || work_.receives[at].size > 0))
@@ -65,8 +92,20 @@ class NcclTransfer final : public Transfer {
     const cudaStream_t stream = group_->stream.get();
     MUONBENCH_CUDA(cudaEventRecord(ready_.get(), group_->device.stream(queue)));
     MUONBENCH_CUDA(cudaStreamWaitEvent(stream, ready_.get(), 0));
-    copy_own_block(work_, stream);
-    if (!peers_.empty()) enqueue_group(stream);
+    MUONBENCH_CUDA(cudaStreamWaitEvent(group_->own_copies.get(), ready_.get(), 0));
+    copy_own_block(work_, group_->own_copies.get());
+    MUONBENCH_CUDA(cudaEventRecord(copied_.get(), group_->own_copies.get()));
+    if (!peers_.empty()) {
+      // What failed meanwhile is said before a group is opened.
+      group_->device.poll_watched();
+      try {
+        enqueue_group(stream);
+      } catch (const std::exception&) {
+        group_->device.give_up_watched();
+        throw;
+      }
+    }
+    MUONBENCH_CUDA(cudaStreamWaitEvent(stream, copied_.get(), 0));
     MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
     count_collective(group_->counters, work_);
   }
@@ -80,6 +119,7 @@ class NcclTransfer final : public Transfer {
     const ncclComm_t comm = group_->nccl.get();
     const ncclDataType_t type = datatype_of(work_.dtype);
     MUONBENCH_NCCL(ncclGroupStart());
+    GroupEnd group_end;
     for (const int peer : peers_) {
       const BoundSegment& send = work_.sends[static_cast<std::size_t>(peer)];
       const BoundSegment& receive = work_.receives[static_cast<std::size_t>(peer)];
@@ -89,14 +129,14 @@ class NcclTransfer final : public Transfer {
         MUONBENCH_NCCL(
             ncclRecv(receive.data, static_cast<std::size_t>(receive.size), type, peer, comm, stream));
     }
-    MUONBENCH_NCCL(ncclGroupEnd());
+    group_end.now();
     // What the stream gets next must come after the group, which NCCL may still be handing over.
     group_->nccl.settle("ncclGroupEnd");
   }
 
   std::shared_ptr<Group> group_;
   PeerTransfers work_;
-  OwnedEvent ready_, done_;
+  OwnedEvent ready_, copied_, done_;
   std::vector<int> peers_;  // with which something is exchanged
 };
 

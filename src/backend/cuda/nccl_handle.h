@@ -31,9 +31,11 @@ class NcclHandle {
   /// kernels that wait for a peer come to their end.
   void poll();
 
+  /// Ends the communicator without its peers. It cannot be used afterwards.
+  void abort() noexcept;
+
  private:
   [[nodiscard]] ncclResult_t state() const;
-  void abort() noexcept;
 
   ncclComm_t comm_ = nullptr;
 };

@@ -91,14 +91,19 @@ class NewtonSchulzKernel final : public Kernel {
     norm_counters_ = device.make_table(std::vector<std::uint32_t>(static_cast<std::size_t>(space.counters)));
   }
 
+  void make_ready(Queue queue) override {
+    // The graph holds the workspace of the queue on which it was recorded.
+    const bool recorded = graph_ && queue.index == recorded_on_.index;
+    if (launch_bound_ && !recorded && !work_.items.empty()) record(queue);
+  }
+
   void enqueue(Queue queue, const StepContext& /*context*/) override {
     if (work_.items.empty()) return;
     if (!launch_bound_) {
       launch_all(queue);
       return;
     }
-    // The graph holds the workspace of the queue on which it was recorded.
-    if (!graph_ || queue.index != recorded_on_.index) record(queue);
+    make_ready(queue);
     MUONBENCH_CUDA(cudaGraphLaunch(graph_.get(), device_.stream(queue)));
   }
 

@@ -120,8 +120,16 @@ __device__ Place place_of(const NormPlan& plan, std::int64_t block) {
   return {plan.count - plan.lag + block / plan.stretches, block % plan.stretches, false};
 }
 
-// Not before all parts of the matrix are summed up. Blocks begin in the order of their numbers, and those
-// that are waited for have lower ones: they run already, or are done.
+// Numbers the blocks in the order in which they begin, which that of their indices need not be.
+__device__ std::int64_t ticket(std::uint32_t* counter) {
+  __shared__ std::uint32_t mine;
+  if (threadIdx.x == 0) mine = atomicAdd(counter, 1U);
+  __syncthreads();
+  return mine;
+}
+
+// Not before all parts of the matrix are summed up. Blocks that are waited for have lower tickets: they run
+// already, or are done.
 __device__ double norm_once_summed(const NormPlan& plan, std::int64_t matrix, const double* parts,
                                    std::uint32_t* done) {
   if (threadIdx.x == 0) {
@@ -158,7 +166,7 @@ __device__ void write_stretch(const NormPlan& plan, const float* matrix, T* x, s
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     bring_in(NormPlan plan, const float* const* in, double* parts, std::uint32_t* done, T* x) {
-  const Place place = place_of(plan, blockIdx.x);
+  const Place place = place_of(plan, ticket(done + plan.count));
   const float* matrix = in[place.matrix];
   if (!place.sums) {
     const double norm = norm_once_summed(plan, place.matrix, parts, done);
@@ -229,14 +237,14 @@ NormPlan plan_norm(const NsBatch& batch) {
 
 NormSpace norm_space(const NsBatch& batch) {
   const NormPlan plan = plan_norm(batch);
-  return {.parts = plan.parts * plan.count, .counters = plan.count};
+  return {.parts = plan.parts * plan.count, .counters = plan.count + 1};
 }
 
 void launch_normalise(const float* const* in, const NormMemory& memory, const NsBatch& batch,
                       cudaStream_t stream) {
   const NormPlan plan = plan_norm(batch);
   MUONBENCH_CUDA(cudaMemsetAsync(memory.counters, 0,
-                                 static_cast<std::size_t>(plan.count) * sizeof(std::uint32_t), stream));
+                                 static_cast<std::size_t>(plan.count + 1) * sizeof(std::uint32_t), stream));
   const unsigned grid = grid_of(plan.count * (plan.parts + plan.stretches));
   switch (batch.storage) {
     case DType::kFp32:

@@ -35,7 +35,8 @@ std::vector<BoundTile> merge_rows(std::vector<BoundTile> tiles) {
   std::erase_if(tiles, [](const BoundTile& tile) { return tile.shape.elements() == Elements(0); });
   for (BoundTile& tile : tiles) {
     const std::int64_t cols = tile.shape.cols;
-    if (tile.src_stride != cols || tile.dst_stride != cols) continue;
+    const bool follow = tile.src_stride == cols && tile.dst_stride == cols;
+    if (!follow && tile.shape.rows > 1) continue;
     tile.shape = Shape{.rows = 1, .cols = tile.shape.rows * cols};
     tile.src_stride = tile.shape.cols;
     tile.dst_stride = tile.shape.cols;
