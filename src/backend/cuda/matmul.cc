@@ -107,7 +107,7 @@ std::optional<cublasLtMatmulTile_t> faster_tile(const Product& product, cublasLt
       (product.m + kTile - 1) / kTile * ((product.n + kTile - 1) / kTile) * product.batch;
   if (product.addend == Addend::kC && tiles >= kMultiprocessors) {
     if (product.k <= 2048) return CUBLASLT_MATMUL_TILE_128x128;
-    if (product.k <= 4096) return CUBLASLT_MATMUL_TILE_128x160;
+    if (product.k <= 4096 && product.batch > 1) return CUBLASLT_MATMUL_TILE_128x160;
   }
   if (first == CUBLASLT_MATMUL_TILE_320x128) return CUBLASLT_MATMUL_TILE_128x256;
   return std::nullopt;

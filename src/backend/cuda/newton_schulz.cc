@@ -86,9 +86,8 @@ class NewtonSchulzKernel final : public Kernel {
     }
     in_ = device.make_table(in);
     out_ = device.make_table(out);
-    const NormSpace space = norm_space(batch_at(part(layout_.x)));
-    norm_parts_ = device.make_table(std::vector<double>(static_cast<std::size_t>(space.parts)));
-    norm_counters_ = device.make_table(std::vector<std::uint32_t>(static_cast<std::size_t>(space.counters)));
+    norm_parts_ = device.make_table(std::vector<double>(
+        in.size() * static_cast<std::size_t>(norm_parts(work_.matrix.elements().value()))));
   }
 
   void make_ready(Queue queue) override {
@@ -126,8 +125,7 @@ class NewtonSchulzKernel final : public Kernel {
     const cudaStream_t stream = device_.stream(queue);
     void* x = part(layout_.x);
     void* next = part(layout_.next);
-    launch_normalise(in_.as<const float* const>(),
-                     {norm_parts_.as<double>(), norm_counters_.as<std::uint32_t>()}, batch_at(x), stream);
+    launch_normalise(in_.as<const float* const>(), norm_parts_.as<double>(), batch_at(x), stream);
     for (const NsCoefficients& step : work_.options.steps) {
       launch_step(step, x, next, queue);
       std::swap(x, next);
@@ -181,7 +179,7 @@ class NewtonSchulzKernel final : public Kernel {
   StepProducts products_;
   float scale_, extra_scale_;
   bool launch_bound_;
-  DeviceTable in_, out_, norm_parts_, norm_counters_;
+  DeviceTable in_, out_, norm_parts_;
   OwnedGraphExec graph_;
   Queue recorded_on_;
 };

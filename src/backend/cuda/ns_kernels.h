@@ -21,21 +21,14 @@ struct NsBatch {
   int count = 0;
 };
 
-/// Device memory that launch_normalise works in: doubles, and counters.
-struct NormSpace {
-  std::int64_t parts = 0, counters = 0;
-};
-[[nodiscard]] NormSpace norm_space(const NsBatch& batch);
-struct NormMemory {
-  double* parts = nullptr;
-  std::uint32_t* counters = nullptr;
-};
+/// Doubles that launch_normalise needs for one matrix of a batch; a function of the matrix alone, so that its
+/// bits do not depend on what it is batched with.
+[[nodiscard]] std::int64_t norm_parts(std::int64_t elements);
 
 /// X <- in / max(norm, smallest norm), rounded to fp32 and then to storage; NaN throughout where the norm is
-/// not finite. `in`: device array of batch.count pointers. The norm is taken in double: any finite fp32
-/// matrix has one. Its bits do not depend on what a matrix is batched with.
-void launch_normalise(const float* const* in, const NormMemory& memory, const NsBatch& batch,
-                      cudaStream_t stream);
+/// not finite. `in`: device array of batch.count pointers; `parts`: batch.count * norm_parts() doubles. The
+/// norm is taken in double: any finite fp32 matrix has one.
+void launch_normalise(const float* const* in, double* parts, const NsBatch& batch, cudaStream_t stream);
 
 /// out <- (X * first) * second, rounded twice. `out`: device array of batch.count pointers.
 void launch_scale_out(float* const* out, const NsBatch& batch, float first, float second,
