@@ -314,8 +314,8 @@ def main():
     failed = len(failures)
     passed = options.runs - failed
     if options.output:
-        summary = {"seed": options.seed, "first": options.first, "runs": options.runs, "passed": passed,
-                   "failed": failed, "faults": {kind: counts[kind] for kind in sorted(counts)}, "failures": failures}  # fmt: skip
+        summary = {"seed": options.seed, "first": options.first, "runs": options.runs, "passed": passed}
+        summary |= {"failed": failed, "faults": {kind: counts[kind] for kind in sorted(counts)}, "failures": failures}
         pathlib.Path(options.output).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     print(f"{options.runs} runs, {passed} passed, {failed} failed")
     return 1 if failed else 0
