@@ -184,6 +184,12 @@ class MiscountingComm final : public Comm {
   [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
     return comm_->prepare(std::move(work));
   }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllReduce work) override {
+    return comm_->prepare(std::move(work));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundReduceScatter work) override {
+    return comm_->prepare(std::move(work));
+  }
 
  private:
   std::unique_ptr<Comm> comm_;

@@ -12,6 +12,7 @@
 #include "src/backend/cuda/own_block.h"
 #include "src/backend/mpi/mpi_comm.h"
 #include "src/backend/peer_transfers.h"
+#include "src/backend/reductions.h"
 #include "src/base/check.h"
 
 namespace muonbench::cuda {
@@ -100,6 +101,77 @@ class NcclTransfer final : public Transfer {
   std::vector<int> peers_;  // with which something is exchanged
 };
 
+/// Pieces [first, first + ranks) as one ncclReduceScatter, if that is what they are: equal, touching, one for
+/// each rank in order.
+bool is_even_scatter(const Reductions& work, std::size_t first) {
+  const auto ranks = static_cast<std::size_t>(work.ranks);
+  if (first + ranks > work.pieces.size()) return false;
+  const ReducedPiece& head = work.pieces[first];
+  for (std::size_t i = 0; i < ranks; ++i) {
+    const ReducedPiece& piece = work.pieces[first + i];
+    if (piece.root != static_cast<int>(i) || piece.size != head.size ||
+        piece.data != head.data + static_cast<std::int64_t>(i) * head.size)
+      return false;
+  }
+  return true;
+}
+
+class NcclReduction final : public Transfer {
+ public:
+  NcclReduction(std::shared_ptr<Group> group, Reductions work)
+      : group_(std::move(group)), work_(std::move(work)), ready_(make_event()), done_(make_event()) {}
+
+  void start(Queue queue) override {
+    MUONBENCH_CHECK(group_->nccl.get() != nullptr, "{} on a communicator that failed", work_.collective);
+    const cudaStream_t stream = group_->stream.get();
+    MUONBENCH_CUDA(cudaEventRecord(ready_.get(), group_->device.stream(queue)));
+    MUONBENCH_CUDA(cudaStreamWaitEvent(stream, ready_.get(), 0));
+    if (!work_.pieces.empty()) enqueue_group(stream);
+    MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
+    count_collective(group_->counters, work_);
+  }
+
+  void wait(Queue queue) override {
+    MUONBENCH_CUDA(cudaStreamWaitEvent(group_->device.stream(queue), done_.get(), 0));
+  }
+
+ private:
+  void enqueue_group(cudaStream_t stream) {
+    MUONBENCH_NCCL(ncclGroupStart());
+    for (std::size_t i = 0; i < work_.pieces.size();) {
+      if (is_even_scatter(work_, i)) {
+        scatter(work_.pieces[i], stream);
+        i += static_cast<std::size_t>(work_.ranks);
+      } else {
+        reduce(work_.pieces[i], stream);
+        ++i;
+      }
+    }
+    MUONBENCH_NCCL(ncclGroupEnd());
+    group_->nccl.settle("ncclGroupEnd");
+  }
+
+  void scatter(const ReducedPiece& first, cudaStream_t stream) const {
+    float* const mine = first.data + group_->rank * first.size;
+    MUONBENCH_NCCL(ncclReduceScatter(first.data, mine, static_cast<std::size_t>(first.size), ncclFloat32,
+                                     ncclSum, group_->nccl.get(), stream));
+  }
+
+  void reduce(const ReducedPiece& piece, cudaStream_t stream) const {
+    const auto size = static_cast<std::size_t>(piece.size);
+    const ncclComm_t comm = group_->nccl.get();
+    if (piece.root == ReducedPiece::kEveryRank)
+      MUONBENCH_NCCL(ncclAllReduce(piece.data, piece.data, size, ncclFloat32, ncclSum, comm, stream));
+    else
+      MUONBENCH_NCCL(
+          ncclReduce(piece.data, piece.data, size, ncclFloat32, ncclSum, piece.root, comm, stream));
+  }
+
+  std::shared_ptr<Group> group_;
+  Reductions work_;
+  OwnedEvent ready_, done_;
+};
+
 class NcclComm final : public Comm {
  public:
   explicit NcclComm(std::shared_ptr<Group> group) : group_(std::move(group)) {}
@@ -112,6 +184,12 @@ class NcclComm final : public Comm {
   }
   [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
     return std::make_unique<NcclTransfer>(group_, peer_transfers(work, group_->rank, group_->size));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllReduce work) override {
+    return std::make_unique<NcclReduction>(group_, reductions(work, group_->rank, group_->size));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundReduceScatter work) override {
+    return std::make_unique<NcclReduction>(group_, reductions(work, group_->rank, group_->size));
   }
 
  private:
