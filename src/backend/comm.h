@@ -10,10 +10,22 @@
 
 namespace muonbench {
 
-/// What a communicator moved since it was made; payload to and from other ranks.
+/// What a communicator moved since it was made; payload to and from other ranks, whatever way the library
+/// takes. A reduce_scatter sends what the others sum and receives n - 1 blocks of its own size; an all_reduce
+/// counts as a reduce_scatter of even parts and an all_gather of the sums.
 struct TrafficCounters {
   std::int64_t collectives = 0;
   Bytes sent, received;
+
+  TrafficCounters& operator+=(const TrafficCounters& other) {
+    collectives += other.collectives;
+    sent += other.sent;
+    received += other.received;
+    return *this;
+  }
+  friend TrafficCounters operator-(const TrafficCounters& a, const TrafficCounters& b) {
+    return {a.collectives - b.collectives, a.sent - b.sent, a.received - b.received};
+  }
 };
 
 /// A prepared collective. At most one run of it is in flight.
@@ -41,6 +53,9 @@ class Comm {
   [[nodiscard]] virtual TrafficCounters counters() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Transfer> prepare(BoundAllToAll work) = 0;
   [[nodiscard]] virtual std::unique_ptr<Transfer> prepare(BoundAllGather work) = 0;
+  /// Equal values give equal bits in every run.
+  [[nodiscard]] virtual std::unique_ptr<Transfer> prepare(BoundAllReduce work) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Transfer> prepare(BoundReduceScatter work) = 0;
 };
 
 }  // namespace muonbench

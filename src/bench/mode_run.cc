@@ -6,25 +6,29 @@
 #include "src/bench/environment.h"
 #include "src/bench/rank_state.h"
 #include "src/bench/watchdog.h"
+#include "src/exec/before_step.h"
 #include "src/exec/device_range.h"
 #include "src/exec/executor.h"
 
 namespace muonbench {
 namespace {
 
-/// Compares what communicators counted over some steps with what the program says of one.
-void check_traffic(const CommSet& comms, const TrafficCounters& before, const StepCounts& expected,
-                   std::int64_t steps) {
-  const TrafficCounters after = comms.counters();
-  MUONBENCH_CHECK(after.collectives - before.collectives == expected.collectives * steps,
-                  "{} collectives counted in {} steps, the program has {} a step",
-                  after.collectives - before.collectives, steps, expected.collectives);
-  MUONBENCH_CHECK(after.sent - before.sent == expected.sent * steps,
-                  "{} B sent in {} steps, the program has {} B a step", (after.sent - before.sent).value(),
-                  steps, expected.sent.value());
-  MUONBENCH_CHECK(after.received - before.received == expected.received * steps,
-                  "{} B received in {} steps, the program has {} B a step",
-                  (after.received - before.received).value(), steps, expected.received.value());
+/// Compares what communicators counted over some runs of `what`, "steps", with what the program says of one.
+void check_traffic(const TrafficCounters& counted, const StepCounts& expected, std::int64_t runs,
+                   std::string_view what) {
+  MUONBENCH_CHECK(counted.collectives == expected.collectives * runs,
+                  "{} collectives counted in {} {}, the program has {} in each", counted.collectives, runs,
+                  what, expected.collectives);
+  MUONBENCH_CHECK(counted.sent == expected.sent * runs, "{} B sent in {} {}, the program has {} B in each",
+                  counted.sent.value(), runs, what, expected.sent.value());
+  MUONBENCH_CHECK(counted.received == expected.received * runs,
+                  "{} B received in {} {}, the program has {} B in each", counted.received.value(), runs,
+                  what, expected.received.value());
+}
+
+/// Whether gradients are summed over replicas: the same on all ranks, whatever each of them holds.
+bool has_replicas(const RankGrid& grid) {
+  return grid.data_parallel(Family::kDense) > 1 || grid.data_parallel(Family::kExpert) > 1;
 }
 
 /// A device with memory of its own knows its peak; elsewhere it is the process's.
@@ -49,12 +53,17 @@ class BoundMode {
         tracer_(program_, inputs.grid, context.rank, context.device) {
     state_.initialise(values);
     run_.costs = costs_of(program_, inputs.grid, context.rank);
+    // Nothing but the phases' times would show that it ran.
+    if (settings.timing == Timing::kPhases && has_replicas(inputs.grid))
+      before_step_.emplace(program_, executor_, context.device, context.comms.table());
   }
 
   ModeRun run() {
     const TrafficCounters before = context_.comms.counters();
     const std::int64_t steps = run_steps();
-    check_traffic(context_.comms, before, run_.costs.counts, steps);
+    check_traffic(context_.comms.counters() - before - reduced_, run_.costs.counts, steps, "steps");
+    check_traffic(reduced_, count_before_step(program_, inputs_.grid, context_.rank), reductions_,
+                  "reductions of gradients");
     run_.trace = tracer_.take();
     run_.process_peak_bytes = measured_peak_bytes(context_.device);
 
@@ -74,6 +83,8 @@ class BoundMode {
     const std::int64_t steps = std::int64_t{settings_.warmup_steps} + settings_.steps;
     std::int64_t step = 0;
     for (; step < steps; ++step) {
+      if (before_step_) reduce_gradients(step);
+      // Values are functions of their place, equal on all replicas: the sums give way to them.
       state_.load_gradients(values_, step);
       expect(text("step {}", step));
       if (context_.interrupted()) {
@@ -87,14 +98,24 @@ class BoundMode {
     return step;
   }
 
+  /// Of the step before: how long it takes depends on sizes alone.
+  void reduce_gradients(std::int64_t step) {
+    expect(text("reduction of gradients before step {}", step));
+    const TrafficCounters before = context_.comms.counters();
+    context_.control.barrier();
+    reduce_seconds_ = before_step_->run();
+    reduced_ += context_.comms.counters() - before;
+    ++reductions_;
+  }
+
   void run_step(std::int64_t step) {
     const bool timed = step >= settings_.warmup_steps;
     const bool traced = timed && context_.tracing == Tracing::kOn;
     const PhaseTiming timing = settings_.timing == Timing::kPhases ? PhaseTiming::kOn : PhaseTiming::kOff;
     const std::string name = text("step {}", step);
     const DeviceRange range(context_.device, name.c_str());
-    const StepTimes times =
-        executor_.run_step(StepContext{step}, timing, traced ? tracer_.begin(step) : nullptr);
+    StepTimes times = executor_.run_step(StepContext{step}, timing, traced ? tracer_.begin(step) : nullptr);
+    times.phases[static_cast<std::size_t>(Phase::kGradReduce)] = reduce_seconds_;
     if (traced) tracer_.end(times.seconds);
     if (step == 0) run_.first_step_seconds = times.seconds;
     if (timed) run_.steps.push_back(times);
@@ -107,6 +128,10 @@ class BoundMode {
   RankContext& context_;
   StepProgram program_;
   Executor executor_;
+  std::optional<BeforeStep> before_step_;  ///< where gradients are reduced and phases timed
+  double reduce_seconds_ = 0.0;            ///< before the last step
+  TrafficCounters reduced_;                ///< by all reductions
+  std::int64_t reductions_ = 0;
   RankState state_;
   StepTracer tracer_;
   ModeRun run_;

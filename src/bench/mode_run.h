@@ -60,7 +60,8 @@ struct ModeRun {
 
 /// Builds the mode's program for this rank, runs warm-up and timed steps, and reads the state back if
 /// run.verify. Ranks start each step together (a barrier outside the timed part); gradients are made before
-/// it. Throws RuntimeFailure if a step moved other bytes or made other collectives than the program says.
+/// it, and under timing phases summed over replicas before that. Throws RuntimeFailure if a step moved other
+/// bytes or made other collectives than the program says.
 [[nodiscard]] ModeRun run_mode(const Mode& mode, const StepInputs& inputs, const RunSettings& settings,
                                const ValueSource& values, RankContext& context);
 

@@ -44,6 +44,19 @@ class Binder {
     return comm().prepare(
         BoundAllGather{program_[op.receive].dtype, send, segments(op.receive, op.receives)});
   }
+  Prepared operator()(const AllReduceOp& op) const {
+    BoundAllReduce bound;
+    for (const Region& region : op.regions) bound.regions.push_back({floats(region), region.size.value()});
+    return comm().prepare(std::move(bound));
+  }
+  Prepared operator()(const ReduceScatterOp& op) const {
+    BoundReduceScatter bound;
+    for (const ReduceScatterItem& item : op.items) {
+      static_cast<void>(floats({item.buffer, Elements(0), Elements(0)}));
+      bound.items.push_back(segments(item.buffer, item.segments));
+    }
+    return comm().prepare(std::move(bound));
+  }
   Prepared operator()(const NewtonSchulzOp& op) const {
     BoundNewtonSchulz bound{op.matrix, {}, at(op.scratch.buffer, op.scratch.offset), program_.ns};
     for (const NewtonSchulzItem& item : op.items) bound.items.emplace_back(floats(item.in), floats(item.out));

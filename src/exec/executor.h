@@ -20,7 +20,7 @@ using CommTable = std::function<Comm&(GroupKey)>;
 /// Seconds of one step on this rank.
 struct StepTimes {
   double seconds = 0.0;
-  /// Filled under PhaseTiming::kOn alone.
+  /// Filled under PhaseTiming::kOn alone, but for what runs before the step.
   std::array<double, kPhaseCount> phases{};
 };
 

@@ -92,6 +92,7 @@ std::optional<Region> Emitter::weight_copy(ParamIndex p, Range rows) {
 void Emitter::declare(StatePlacement muon, StatePlacement adam) {
   for (const ParamIndex p : held_)
     declare_param(p, inputs_.params[p].optimizer == OptimizerKind::kMuon ? muon : adam);
+  reduce_gradients(muon, adam);
 }
 
 void Emitter::declare_param(ParamIndex p, StatePlacement placement) {

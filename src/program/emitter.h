@@ -28,7 +28,7 @@ class Emitter {
 
   /// Creates the arrays that this rank holds of every parameter: weight, master and, if it has a gradient,
   /// gradient and moments. The placements say for which rows state of Muon's and of Adam's parameters is
-  /// kept.
+  /// kept, and so whether replicas need the sum of a gradient whole or each its rows of it, before the step.
   void declare(StatePlacement muon, StatePlacement adam);
 
   /// Muon items over the whole shard, pads included.
@@ -56,6 +56,8 @@ class Emitter {
 
  private:
   void declare_param(ParamIndex p, StatePlacement placement);
+  void reduce_gradients(StatePlacement muon, StatePlacement adam);
+  [[nodiscard]] ReduceScatterItem rows_by_replica(ParamIndex p, GroupKey replicas);
   [[nodiscard]] Region array(ParamIndex p, StateKind kind, Range rows, std::int64_t pad_rows);
   [[nodiscard]] Region weight(ParamIndex p);
   [[nodiscard]] Region gradient(ParamIndex p);

@@ -50,6 +50,15 @@ struct AccessVisitor {
     read(op.send);
     write(op.receive);
   }
+  void operator()(const AllReduceOp& op) {
+    for (const Region& region : op.regions) update(region);
+  }
+  void operator()(const ReduceScatterOp& op) {
+    for (const ReduceScatterItem& item : op.items) {
+      read(item.buffer);
+      write(item.buffer);
+    }
+  }
   void operator()(const NewtonSchulzOp& op) {
     for (const NewtonSchulzItem& item : op.items) {
       read(item.in);
@@ -90,6 +99,7 @@ std::string_view name_of(Phase phase) {
     case Phase::kUpdate: return "update";
     case Phase::kAdam: return "adam";
     case Phase::kParamGather: return "param_gather";
+    case Phase::kGradReduce: return "grad_reduce";
   }
   return "";
 }
@@ -106,7 +116,8 @@ bool is_exchange(Phase phase) {
     case Phase::kNs:
     case Phase::kUpdate:
     case Phase::kAdam:
-    case Phase::kParamGather: return false;
+    case Phase::kParamGather:
+    case Phase::kGradReduce: return false;
   }
   return false;
 }
@@ -120,6 +131,8 @@ Access access_of(const Op& op) {
 std::optional<GroupKey> group_of(const Op& op) {
   if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work)) return all_to_all->group;
   if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) return all_gather->group;
+  if (const auto* all_reduce = std::get_if<AllReduceOp>(&op.work)) return all_reduce->group;
+  if (const auto* reduce_scatter = std::get_if<ReduceScatterOp>(&op.work)) return reduce_scatter->group;
   return std::nullopt;
 }
 

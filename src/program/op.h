@@ -79,6 +79,23 @@ struct AllGatherOp {
   std::vector<Segment> receives;
 };
 
+/// Regions become their sums over the group's `ranks`, on each of them; fp32, in place.
+struct AllReduceOp {
+  GroupKey group;
+  int ranks = 1;
+  std::vector<Region> regions;
+};
+
+/// Segment p of an item becomes its sum over the group on group rank p, and undefined elsewhere; fp32.
+struct ReduceScatterItem {
+  BufferId buffer;
+  std::vector<Segment> segments;
+};
+struct ReduceScatterOp {
+  GroupKey group;
+  std::vector<ReduceScatterItem> items;
+};
+
 /// NS on matrices of one shape: out = NS(in) * scale_factor * extra_scale_factor. in and out: (P, Q) fp32,
 /// row-major; may be the same region. `scratch` serves the matrices one after the other.
 struct NewtonSchulzItem {
@@ -110,8 +127,8 @@ struct AdamOp {
   std::vector<AdamItem> items;
 };
 
-using Work =
-    std::variant<MomentumOp, CopyOp, ZeroFillOp, AllToAllOp, AllGatherOp, NewtonSchulzOp, UpdateOp, AdamOp>;
+using Work = std::variant<MomentumOp, CopyOp, ZeroFillOp, AllToAllOp, AllGatherOp, AllReduceOp,
+                          ReduceScatterOp, NewtonSchulzOp, UpdateOp, AdamOp>;
 
 /// One thing to do. `after` is filled in by StepProgram's builder from what the ops read and write.
 struct Op {

@@ -19,8 +19,9 @@ enum class Phase {
   kUpdate,
   kAdam,
   kParamGather,
+  kGradReduce,  ///< before the step, and no part of it: gradients summed over replicas
 };
-inline constexpr int kPhaseCount = static_cast<int>(Phase::kParamGather) + 1;
+inline constexpr int kPhaseCount = static_cast<int>(Phase::kGradReduce) + 1;
 [[nodiscard]] std::string_view name_of(Phase phase);
 /// True for phases that bring shards to where NS runs, or updates back.
 [[nodiscard]] bool is_exchange(Phase phase);

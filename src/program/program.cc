@@ -7,7 +7,6 @@
 #include <map>
 
 #include "src/base/check.h"
-#include "src/ns/schedule.h"
 
 namespace muonbench {
 namespace {
@@ -161,6 +160,12 @@ void ProgramBuilder::add(Phase phase, int queue, Work work) {
   program_.queues = std::max(program_.queues, queue + 1);
 }
 
+void ProgramBuilder::add_before_step(Phase phase, Work work) {
+  program_.before_step.push_back(Op{phase, 0, {}, std::move(work)});
+  for (const BufferId id : access_of(program_.before_step.back()).writes)
+    MUONBENCH_CHECK(program_[id].slot.has_value(), "{} does not live before the step", program_[id].name);
+}
+
 StepProgram ProgramBuilder::finish() {
   std::vector<BufferHistory> history(program_.buffers.size());
   for (std::size_t i = 0; i < program_.ops.size(); ++i) {
@@ -180,69 +185,6 @@ StepProgram ProgramBuilder::finish() {
   follow_earlier_tenants(program_);
   follow_on_other_queues(program_);
   return std::move(program_);
-}
-
-WireBytes wire_bytes(const StepProgram& program, const Op& op, GroupRank me) {
-  const auto others = [&](const std::vector<Segment>& segments) {
-    Elements sum;
-    for (std::size_t peer = 0; peer < segments.size(); ++peer)
-      if (static_cast<int>(peer) != me.value()) sum += segments[peer].size;
-    return sum;
-  };
-  if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work)) {
-    return {bytes_of(others(all_to_all->sends), program[all_to_all->send].dtype),
-            bytes_of(others(all_to_all->receives), program[all_to_all->receive].dtype)};
-  }
-  if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) {
-    const auto peers = static_cast<std::int64_t>(all_gather->receives.size()) - 1;
-    return {bytes_of(all_gather->send.size * peers, program[all_gather->send.buffer].dtype),
-            bytes_of(others(all_gather->receives), program[all_gather->receive].dtype)};
-  }
-  return {};
-}
-
-namespace {
-
-/// What an op puts on the wire and into its own block together.
-Bytes sent_with_own_block(const StepProgram& program, const Op& op) {
-  if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work)) {
-    Elements sum;
-    for (const Segment& segment : all_to_all->sends) sum += segment.size;
-    return bytes_of(sum, program[all_to_all->send].dtype);
-  }
-  if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) {
-    const auto ranks = static_cast<std::int64_t>(all_gather->receives.size());
-    return bytes_of(all_gather->send.size * ranks, program[all_gather->send.buffer].dtype);
-  }
-  return {};
-}
-
-}  // namespace
-
-StepCounts count_step(const StepProgram& program, const RankGrid& grid, WorldRank rank) {
-  StepCounts counts;
-  WireBytes exchange;
-  for (const Op& op : program.ops) {
-    if (const auto group = group_of(op)) {
-      const WireBytes wire = wire_bytes(program, op, grid.index_in_group(*group, rank));
-      counts.collectives += 1;
-      counts.sent += wire.sent;
-      counts.received += wire.received;
-      if (is_exchange(op.phase)) {
-        exchange.sent += wire.sent;
-        exchange.received += wire.received;
-        counts.exchange_buffer += sent_with_own_block(program, op);
-      }
-    }
-    if (const auto* ns = std::get_if<NewtonSchulzOp>(&op.work)) {
-      const auto matrices = static_cast<std::int64_t>(ns->items.size());
-      counts.ns_calls += matrices;
-      counts.ns_flops += matrices * ns_flops(ns->matrix, program.ns);
-      counts.ns_cost += matrices * ns_cost(ns->matrix);
-    }
-  }
-  counts.exchange_wire = std::max(exchange.sent, exchange.received);
-  return counts;
 }
 
 }  // namespace muonbench

@@ -67,6 +67,9 @@ struct KeptState {
 struct StepProgram {
   std::vector<BufferSpec> buffers;
   std::vector<Op> ops;
+  /// Makes gradients final, before the step and outside of it: collectives on persistent buffers, carried out
+  /// one after the other. They are no part of what is counted for a step.
+  std::vector<Op> before_step;
   std::vector<KeptState> kept;              ///< per parameter that this rank holds, in model order
   std::map<MemoryUse, ArenaLayout> arenas;  ///< of the transient uses, set by finish()
   NsOptions ns;
@@ -89,6 +92,7 @@ struct StepCounts {
   Bytes exchange_buffer;  ///< sent, own blocks included
 };
 [[nodiscard]] StepCounts count_step(const StepProgram& program, const RankGrid& grid, WorldRank rank);
+[[nodiscard]] StepCounts count_before_step(const StepProgram& program, const RankGrid& grid, WorldRank rank);
 
 /// Bytes a collective op sends and receives on `rank`; zero for local work.
 struct WireBytes {
@@ -120,6 +124,7 @@ class ProgramBuilder {
   /// The buffer of a slot, created at the first call; a parameter has one slot of a kind.
   BufferId state(const StateSlot& slot, DType dtype, MemoryUse use, const std::string& param_name);
   void add(Phase phase, int queue, Work work);
+  void add_before_step(Phase phase, Work work);  ///< work on persistent buffers alone
   void keep(KeptState kept) { program_.kept.push_back(kept); }
   [[nodiscard]] Region whole(BufferId buffer) const;
 

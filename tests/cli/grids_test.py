@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that do not fit the grid, expert grids beside the dense one, and the same bits from every grid."""
 
+import math
 import time
 import unittest
 
@@ -150,6 +151,47 @@ class Bits(CliTest):
                     self.assertEqual(run.digests(mode), one.digests(mode), mode)
                 self.assertEqual(sum(run.memory("adam_dim0", "adam_bytes")), elements * MOMENTS)
                 self.assertEqual(sum(run.memory("adam_dim0", "state_bytes")), elements * (MOMENTS + MASTER))
+
+
+class GradReduce(CliTest):
+    DENSE = [param("w", 24, 32, tp_dim=0), param("r", 13, 16), param("embedding", 40, 8, optimizer="adam")]
+    EXPERTS = [param("up", 16, 24, expert=True, repeat=4), param("table", 12, 8, optimizer="adam", expert=True)]
+    MODES = [*ALL_MODES, "adam_replicated"]
+
+    def run_grid(self, params, grid, **run):
+        ranks = math.prod(grid.get(axis, 1) for axis in ("tp", "gtp_remat", "dp", "pp"))
+        settings = {"steps": 2, **run}
+        return self.run_ok(ranks, config_of(params, modes=self.MODES, parallelism=grid, run=settings))
+
+    def assert_reports(self, run, reported):
+        for mode in self.MODES:
+            self.assertEqual("grad_reduce" in run.mode(mode)["phases_seconds"], reported, mode)
+
+    def test_is_a_phase_exactly_where_gradients_have_replicas(self):
+        cases = [
+            (self.DENSE, {"dp": 2}, True),
+            (self.DENSE, {"gtp_remat": 2, "dp": 2}, True),
+            (self.DENSE, {"tp": 2}, False),
+            (self.DENSE, {"gtp_remat": 2, "tp": 2, "ep": 2}, False),
+            # Experts have replicas of their own.
+            (self.DENSE + self.EXPERTS, {"gtp_remat": 2}, True),
+            (self.DENSE + self.EXPERTS, {"gtp_remat": 2, "expert_gtp_remat": 2}, False),
+        ]
+        for params, grid, reported in cases:
+            with self.subTest(grid=grid):
+                self.assert_reports(self.run_grid(params, grid, timing="phases"), reported)
+
+    def test_changes_no_bits_and_enters_neither_counts_nor_memory(self):
+        params, grid = self.DENSE + self.EXPERTS[:1], {"tp": 2, "dp": 2, "ep": 2}
+        reduced, plain = self.run_grid(params, grid, timing="phases"), self.run_grid(params, grid)
+        self.assert_reports(reduced, True)
+        for mode in self.MODES:
+            self.assertIsNone(plain.mode(mode)["phases_seconds"])
+            self.assertEqual(reduced.digests(mode), plain.digests(mode))
+            for key in ("collectives", "sent_bytes", "received_bytes"):
+                self.assertEqual(reduced.ranks(mode, key), plain.ranks(mode, key), key)
+            for key in ("gradient_bytes", "exchange_bytes", "peak_bytes"):
+                self.assertEqual(reduced.memory(mode, key), plain.memory(mode, key), key)
 
 
 class Groups(CliTest):

@@ -21,7 +21,7 @@ MEMORY = [
 ]  # fmt: skip
 PHASES = {
     "momentum", "ns_replicated", "gather", "stage1_forward", "stage2_forward", "ns", "stage2_reverse",
-    "stage1_reverse", "update", "adam", "param_gather",
+    "stage1_reverse", "update", "adam", "param_gather", "grad_reduce",
 }  # fmt: skip
 EXCHANGE = {"gather", "stage1_forward", "stage2_forward", "stage2_reverse", "stage1_reverse"}
 

@@ -50,8 +50,9 @@ CommCase halves_case() {
 INSTANTIATE_TEST_SUITE_P(Mpi, CommConformance,
                          testing::Values(world_case("spin", {.waiting = MpiWaiting::kSpin}),
                                          world_case("yield", {.waiting = MpiWaiting::kYield}),
-                                         world_case("many_messages",
-                                                    {.waiting = MpiWaiting::kYield, .largest_message = 777}),
+                                         world_case("many_messages", {.waiting = MpiWaiting::kYield,
+                                                                      .largest_message = 777,
+                                                                      .reduced_at_a_time = 2000}),
                                          halves_case()),
                          [](const testing::TestParamInfo<CommCase>& each) { return each.param.name; });
 

@@ -209,6 +209,12 @@ class AsyncComm final : public Comm {
   [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
     return std::make_unique<AsyncTransfer>(device_, comm_->prepare(std::move(work)));
   }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllReduce work) override {
+    return std::make_unique<AsyncTransfer>(device_, comm_->prepare(std::move(work)));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundReduceScatter work) override {
+    return std::make_unique<AsyncTransfer>(device_, comm_->prepare(std::move(work)));
+  }
 
  private:
   std::unique_ptr<Comm> comm_;

@@ -71,6 +71,13 @@ class Touches {
     read(op.send);
     for (const Segment& s : op.receives) touch(op.receive, s.offset, s.size, Touch::Kind::kWrite);
   }
+  void add(const AllReduceOp& op) {
+    for (const Region& r : op.regions) write(r);
+  }
+  void add(const ReduceScatterOp& op) {
+    for (const ReduceScatterItem& item : op.items)
+      for (const Segment& s : item.segments) touch(item.buffer, s.offset, s.size, Touch::Kind::kWrite);
+  }
   void add(const NewtonSchulzOp& op) {
     for (const NewtonSchulzItem& item : op.items) {
       read(item.in);

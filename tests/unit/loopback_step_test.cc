@@ -3,6 +3,8 @@
 
 // Whole steps of eight ranks as threads of this process: what an executor does with programs, without MPI.
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "tests/support/mode_outcome.h"
@@ -12,6 +14,7 @@
 
 #include "src/base/error.h"
 #include "src/bench/rank_state.h"
+#include "src/exec/before_step.h"
 #include "src/exec/executor.h"
 
 namespace muonbench {
@@ -167,6 +170,43 @@ TEST(LoopbackStep, PadsOfWeightsAndMomentumStayZero) {
   }));
 }
 
+TEST(LoopbackStep, ReductionsSumGradientsOverReplicasWhereStateIsKept) {
+  // Gradients of ones: their sums over 4 replicas are 4 in all rows for which a rank keeps state.
+  RunConfig config = run_config({muon("w", {13, 8}), adam("t", {10, 4})}, {2, 1});
+  config.parallelism.dp = 4;
+  config.parallelism.pad_for_alignment = 1;  // rows for every rank
+  for (ParamConfig& param : *config.model.params) param.gradient = "ones";
+  const auto run = resolve(config);
+  expect_no_errors(run_as_threads(run->grid, [&](RankContext& context) {
+    for (const char* mode : kAllModes) {
+      Bound bound(mode, *run, context);
+      BeforeStep before(bound.program, bound.executor, context.device, context.comms.table());
+      bound.state.load_gradients(bound.values, 0);
+      EXPECT_GT(before.run(), 0.0);
+      std::map<ParamIndex, std::vector<float>> sums;
+      for (const MasterRows& rows : bound.state.read(StateKind::kGradient)) sums[rows.param] = rows.values;
+      for (const KeptState& kept : bound.program.kept) {
+        for (std::int64_t i = kept.rows.begin * kept.cols; i < kept.rows.end() * kept.cols; ++i)
+          ASSERT_EQ(sums.at(kept.param).at(static_cast<std::size_t>(i)), 4.0F)
+              << mode << ", parameter " << kept.param.value() << ", rank " << context.rank.value();
+      }
+    }
+  }));
+}
+
+TEST(LoopbackStep, BitsStayAsTheyAreWhereGradientsAreReducedBeforeEachStep) {
+  RunConfig config = run_config(mixed_params(), {2, 2});
+  const std::vector<std::string> modes(std::begin(kAllModes), std::end(kAllModes));
+  const std::vector<Outcome> alone = outcomes(config, modes);
+  config.parallelism.dp = 2;
+  config.run.timing = Timing::kPhases;
+  const std::vector<Outcome> reduced = outcomes(config, modes);
+  for (std::size_t m = 0; m < modes.size(); ++m) {
+    expect_sound(reduced[m]);
+    EXPECT_EQ(unequal(reduced[m], alone[m], resolve(config)->params), std::vector<std::string>()) << modes[m];
+  }
+}
+
 /// Says that one byte more was sent than really was.
 class MiscountingComm final : public Comm {
  public:
@@ -182,6 +222,12 @@ class MiscountingComm final : public Comm {
     return comm_->prepare(std::move(work));
   }
   [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
+    return comm_->prepare(std::move(work));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllReduce work) override {
+    return comm_->prepare(std::move(work));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundReduceScatter work) override {
     return comm_->prepare(std::move(work));
   }
 

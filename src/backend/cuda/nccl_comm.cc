@@ -13,43 +13,11 @@
 #include "src/backend/cuda/own_block.h"
 #include "src/backend/mpi/mpi_comm.h"
 #include "src/backend/peer_transfers.h"
+#include "src/backend/reductions.h"
 #include "src/base/check.h"
 
 namespace muonbench::cuda {
 namespace {
-
-/// What a communicator and its transfers share; it lives until the last of them is gone.
-class Group {
- public:
-  Group(CudaDevice& on, const ncclUniqueId& id, int group_size, int own_rank)
-      : device(on),
-        size(group_size),
-        rank(own_rank),
-        stream(make_stream()),
-        own_copies(make_stream()),
-        nccl(id, group_size, own_rank),
-        watch_(on.watch({[this] { nccl.poll(); }, [this] { nccl.abort(); }})) {}
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
-  ~Group() { device.end_watch(watch_); }
-
-  CudaDevice& device;
-  int size, rank;
-  OwnedStream stream, own_copies;  ///< what travels, and own blocks beside it
-  NcclHandle nccl;
-  TrafficCounters counters;
-
- private:
-  CudaDevice::Watch watch_;
-};
-
-ncclDataType_t datatype_of(DType dtype) {
-  switch (dtype) {
-    case DType::kFp32: return ncclFloat32;
-    case DType::kBf16: return ncclBfloat16;
-  }
-  return ncclNumTypes;
-}
 
 /// Ends a group of NCCL calls, also where one of them threw: an abort within an open group would only be put
 /// off.
@@ -71,6 +39,58 @@ class GroupEnd {
  private:
   bool open_ = true;
 };
+
+/// What a communicator and its transfers share; it lives until the last of them is gone.
+class Group {
+ public:
+  Group(CudaDevice& on, const ncclUniqueId& id, int group_size, int own_rank)
+      : device(on),
+        size(group_size),
+        rank(own_rank),
+        stream(make_stream()),
+        own_copies(make_stream()),
+        nccl(id, group_size, own_rank),
+        watch_(on.watch({[this] { nccl.poll(); }, [this] { nccl.abort(); }})) {}
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group() { device.end_watch(watch_); }
+
+  /// What `enqueue` calls, as one group. A failure ends all communicators of the device, so that none keeps
+  /// kernels that wait for a peer.
+  template <class Enqueue>
+  void in_one_group(const Enqueue& enqueue) {
+    // What failed meanwhile is said before a group is opened.
+    device.poll_watched();
+    try {
+      MUONBENCH_NCCL(ncclGroupStart());
+      GroupEnd group_end;
+      enqueue();
+      group_end.now();
+      // What the stream gets next must come after the group, which NCCL may still be handing over.
+      nccl.settle("ncclGroupEnd");
+    } catch (const std::exception&) {
+      device.give_up_watched();
+      throw;
+    }
+  }
+
+  CudaDevice& device;
+  int size, rank;
+  OwnedStream stream, own_copies;  ///< what travels, and own blocks beside it
+  NcclHandle nccl;
+  TrafficCounters counters;
+
+ private:
+  CudaDevice::Watch watch_;
+};
+
+ncclDataType_t datatype_of(DType dtype) {
+  switch (dtype) {
+    case DType::kFp32: return ncclFloat32;
+    case DType::kBf16: return ncclBfloat16;
+  }
+  return ncclNumTypes;
+}
 
 class NcclTransfer final : public Transfer {
  public:
@@ -95,16 +115,7 @@ class NcclTransfer final : public Transfer {
     MUONBENCH_CUDA(cudaStreamWaitEvent(group_->own_copies.get(), ready_.get(), 0));
     copy_own_block(work_, group_->own_copies.get());
     MUONBENCH_CUDA(cudaEventRecord(copied_.get(), group_->own_copies.get()));
-    if (!peers_.empty()) {
-      // What failed meanwhile is said before a group is opened.
-      group_->device.poll_watched();
-      try {
-        enqueue_group(stream);
-      } catch (const std::exception&) {
-        group_->device.give_up_watched();
-        throw;
-      }
-    }
+    if (!peers_.empty()) group_->in_one_group([&] { enqueue_messages(stream); });
     MUONBENCH_CUDA(cudaStreamWaitEvent(stream, copied_.get(), 0));
     MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
     count_collective(group_->counters, work_);
@@ -115,11 +126,9 @@ class NcclTransfer final : public Transfer {
   }
 
  private:
-  void enqueue_group(cudaStream_t stream) {
+  void enqueue_messages(cudaStream_t stream) {
     const ncclComm_t comm = group_->nccl.get();
     const ncclDataType_t type = datatype_of(work_.dtype);
-    MUONBENCH_NCCL(ncclGroupStart());
-    GroupEnd group_end;
     for (const int peer : peers_) {
       const BoundSegment& send = work_.sends[static_cast<std::size_t>(peer)];
       const BoundSegment& receive = work_.receives[static_cast<std::size_t>(peer)];
@@ -129,15 +138,80 @@ class NcclTransfer final : public Transfer {
         MUONBENCH_NCCL(
             ncclRecv(receive.data, static_cast<std::size_t>(receive.size), type, peer, comm, stream));
     }
-    group_end.now();
-    // What the stream gets next must come after the group, which NCCL may still be handing over.
-    group_->nccl.settle("ncclGroupEnd");
   }
 
   std::shared_ptr<Group> group_;
   PeerTransfers work_;
   OwnedEvent ready_, copied_, done_;
   std::vector<int> peers_;  // with which something is exchanged
+};
+
+/// Pieces [first, first + ranks) as one ncclReduceScatter, if that is what they are: equal, touching, one for
+/// each rank in order.
+bool is_even_scatter(const Reductions& work, std::size_t first) {
+  const auto ranks = static_cast<std::size_t>(work.ranks);
+  if (first + ranks > work.pieces.size()) return false;
+  const ReducedPiece& head = work.pieces[first];
+  for (std::size_t i = 0; i < ranks; ++i) {
+    const ReducedPiece& piece = work.pieces[first + i];
+    if (piece.root != static_cast<int>(i) || piece.size != head.size ||
+        piece.data != head.data + static_cast<std::int64_t>(i) * head.size)
+      return false;
+  }
+  return true;
+}
+
+class NcclReduction final : public Transfer {
+ public:
+  NcclReduction(std::shared_ptr<Group> group, Reductions work)
+      : group_(std::move(group)), work_(std::move(work)), ready_(make_event()), done_(make_event()) {}
+
+  void start(Queue queue) override {
+    MUONBENCH_CHECK(group_->nccl.get() != nullptr, "{} on a communicator that failed", work_.collective);
+    const cudaStream_t stream = group_->stream.get();
+    MUONBENCH_CUDA(cudaEventRecord(ready_.get(), group_->device.stream(queue)));
+    MUONBENCH_CUDA(cudaStreamWaitEvent(stream, ready_.get(), 0));
+    if (!work_.pieces.empty()) group_->in_one_group([&] { enqueue_pieces(stream); });
+    MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
+    count_collective(group_->counters, work_);
+  }
+
+  void wait(Queue queue) override {
+    MUONBENCH_CUDA(cudaStreamWaitEvent(group_->device.stream(queue), done_.get(), 0));
+  }
+
+ private:
+  void enqueue_pieces(cudaStream_t stream) const {
+    for (std::size_t i = 0; i < work_.pieces.size();) {
+      if (is_even_scatter(work_, i)) {
+        scatter(work_.pieces[i], stream);
+        i += static_cast<std::size_t>(work_.ranks);
+      } else {
+        reduce(work_.pieces[i], stream);
+        ++i;
+      }
+    }
+  }
+
+  void scatter(const ReducedPiece& first, cudaStream_t stream) const {
+    float* const mine = first.data + group_->rank * first.size;
+    MUONBENCH_NCCL(ncclReduceScatter(first.data, mine, static_cast<std::size_t>(first.size), ncclFloat32,
+                                     ncclSum, group_->nccl.get(), stream));
+  }
+
+  void reduce(const ReducedPiece& piece, cudaStream_t stream) const {
+    const auto size = static_cast<std::size_t>(piece.size);
+    const ncclComm_t comm = group_->nccl.get();
+    if (piece.root == ReducedPiece::kEveryRank)
+      MUONBENCH_NCCL(ncclAllReduce(piece.data, piece.data, size, ncclFloat32, ncclSum, comm, stream));
+    else
+      MUONBENCH_NCCL(
+          ncclReduce(piece.data, piece.data, size, ncclFloat32, ncclSum, piece.root, comm, stream));
+  }
+
+  std::shared_ptr<Group> group_;
+  Reductions work_;
+  OwnedEvent ready_, done_;
 };
 
 class NcclComm final : public Comm {
@@ -152,6 +226,12 @@ class NcclComm final : public Comm {
   }
   [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
     return std::make_unique<NcclTransfer>(group_, peer_transfers(work, group_->rank, group_->size));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllReduce work) override {
+    return std::make_unique<NcclReduction>(group_, reductions(work, group_->rank, group_->size));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundReduceScatter work) override {
+    return std::make_unique<NcclReduction>(group_, reductions(work, group_->rank, group_->size));
   }
 
  private:

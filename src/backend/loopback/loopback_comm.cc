@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/loopback/loopback_comm.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "src/backend/peer_transfers.h"
+#include "src/backend/reductions.h"
 #include "src/base/check.h"
 
 namespace muonbench {
@@ -171,6 +173,64 @@ class LoopbackTransfer final : public Transfer {
   std::optional<std::int64_t> number_;
 };
 
+/// Everyone's numbers come to where they are summed, in the order of ranks: sums do not depend on who is
+/// first, and are the same wherever they are made.
+class LoopbackReduction final : public Transfer {
+ public:
+  LoopbackReduction(const std::shared_ptr<LoopbackHub>& hub, std::shared_ptr<TrafficCounters> counters,
+                    Reductions work)
+      : counters_(std::move(counters)), work_(std::move(work)), sent_(ranks()), received_(ranks()) {
+    PeerTransfers moves{work_.collective, DType::kFp32, work_.rank, {}, {}};
+    for (std::size_t peer = 0; peer < ranks(); ++peer) {
+      for (const ReducedPiece& piece : work_.pieces) {
+        const auto size = static_cast<std::size_t>(piece.size);
+        if (goes_to(piece, peer)) sent_[peer].resize(sent_[peer].size() + size);
+        if (work_.arrives_here(piece)) received_[peer].resize(received_[peer].size() + size);
+      }
+      moves.sends.push_back({sent_[peer].data(), static_cast<std::int64_t>(sent_[peer].size())});
+      moves.receives.push_back({received_[peer].data(), static_cast<std::int64_t>(received_[peer].size())});
+    }
+    exchange_ =
+        std::make_unique<LoopbackTransfer>(hub, std::make_shared<TrafficCounters>(), std::move(moves));
+  }
+
+  void start(Queue queue) override {
+    for (std::size_t peer = 0; peer < ranks(); ++peer) {
+      auto to = sent_[peer].begin();
+      for (const ReducedPiece& piece : work_.pieces)
+        if (goes_to(piece, peer)) to = std::copy_n(piece.data, piece.size, to);
+    }
+    exchange_->start(queue);
+    count_collective(*counters_, work_);
+  }
+
+  void wait(Queue queue) override {
+    exchange_->wait(queue);
+    std::size_t at = 0;
+    for (const ReducedPiece& piece : work_.pieces) {
+      if (!work_.arrives_here(piece)) continue;
+      const auto size = static_cast<std::size_t>(piece.size);
+      for (std::size_t i = 0; i < size; ++i) {
+        float sum = received_[0][at + i];
+        for (std::size_t peer = 1; peer < ranks(); ++peer) sum += received_[peer][at + i];
+        piece.data[i] = sum;
+      }
+      at += size;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(work_.ranks); }
+  static bool goes_to(const ReducedPiece& piece, std::size_t peer) {
+    return piece.root == ReducedPiece::kEveryRank || piece.root == static_cast<int>(peer);
+  }
+
+  std::shared_ptr<TrafficCounters> counters_;
+  Reductions work_;
+  std::vector<std::vector<float>> sent_, received_;  // by peer, pieces one after the other
+  std::unique_ptr<LoopbackTransfer> exchange_;       // last: it knows addresses of the ones above
+};
+
 class LoopbackComm final : public Comm {
  public:
   LoopbackComm(std::shared_ptr<LoopbackHub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
@@ -188,6 +248,12 @@ class LoopbackComm final : public Comm {
   }
   [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
     return std::make_unique<LoopbackTransfer>(hub_, counters_, peer_transfers(work, rank_, size()));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllReduce work) override {
+    return std::make_unique<LoopbackReduction>(hub_, counters_, reductions(work, rank_, size()));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundReduceScatter work) override {
+    return std::make_unique<LoopbackReduction>(hub_, counters_, reductions(work, rank_, size()));
   }
 
  private:

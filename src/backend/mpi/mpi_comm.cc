@@ -2,17 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/mpi/mpi_comm.h"
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <mpi.h>
-#include <sched.h>
 
 #include "src/backend/mpi/mpi_check.h"
+#include "src/backend/mpi/mpi_group.h"
+#include "src/backend/mpi/mpi_reduction.h"
 #include "src/backend/peer_transfers.h"
 #include "src/base/check.h"
 
@@ -23,35 +21,6 @@ namespace {
 // all.
 constexpr int kTag = 0;
 
-/// Owns one communicator. Move-only; to be destroyed before MPI_Finalize.
-class OwnedComm {
- public:
-  explicit OwnedComm(MPI_Comm owned) noexcept : comm_(owned) {}
-  OwnedComm(const OwnedComm&) = delete;
-  OwnedComm& operator=(const OwnedComm&) = delete;
-  OwnedComm(OwnedComm&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
-  OwnedComm& operator=(OwnedComm&& other) noexcept {
-    std::swap(comm_, other.comm_);
-    return *this;
-  }
-  ~OwnedComm() {
-    if (comm_ != MPI_COMM_NULL) MUONBENCH_MPI_NOEXCEPT(MPI_Comm_free(&comm_));
-  }
-  [[nodiscard]] MPI_Comm get() const { return comm_; }
-
- private:
-  MPI_Comm comm_;
-};
-
-/// What a communicator and its transfers share; it lives until the last of them is gone.
-struct Group {
-  OwnedComm comm;
-  MpiCommOptions options;
-  int rank;
-  int size;
-  TrafficCounters counters;
-};
-
 MPI_Datatype datatype_of(DType dtype) {
   switch (dtype) {
     case DType::kFp32: return MPI_FLOAT;
@@ -60,47 +29,9 @@ MPI_Datatype datatype_of(DType dtype) {
   return MPI_DATATYPE_NULL;
 }
 
-/// Pauses between two polls. A rank that computes needs the core more than one that polls, and sched_yield
-/// alone does not give it away: the scheduler deals out equal shares among all that are runnable. So sleep,
-/// the longer the longer it takes.
-class Pause {
- public:
-  void once() {
-    ++polls_;
-    if (polls_ <= kBusyPolls) return;
-    if (polls_ <= kBusyPolls + kYields) {
-      static_cast<void>(sched_yield());
-      return;
-    }
-    std::this_thread::sleep_for(sleep_);
-    sleep_ = std::min(sleep_ * 2, kLongestSleep);
-  }
-
- private:
-  static constexpr int kBusyPolls = 50;
-  static constexpr int kYields = 50;
-  static constexpr std::chrono::microseconds kLongestSleep{200};
-  std::chrono::microseconds sleep_{10};
-  int polls_ = 0;
-};
-
-int wait_for_all(std::vector<MPI_Request>& requests, std::vector<MPI_Status>& statuses, MpiWaiting waiting) {
-  const int count = static_cast<int>(requests.size());
-  switch (waiting) {
-    case MpiWaiting::kSpin: return MPI_Waitall(count, requests.data(), statuses.data());
-    case MpiWaiting::kYield: break;
-  }
-  int done = 0;
-  for (Pause pause; done == 0; pause.once()) {
-    const int result = MPI_Testall(count, requests.data(), &done, statuses.data());
-    if (result != MPI_SUCCESS || done != 0) return result;
-  }
-  return MPI_SUCCESS;
-}
-
 class MpiTransfer final : public Transfer {
  public:
-  MpiTransfer(std::shared_ptr<Group> group, PeerTransfers work)
+  MpiTransfer(std::shared_ptr<MpiGroup> group, PeerTransfers work)
       : group_(std::move(group)), work_(std::move(work)) {
     // Receives first: what arrives finds its place. Each rank begins with its neighbour, so that no rank is
     // everyone's first.
@@ -190,7 +121,7 @@ class MpiTransfer final : public Transfer {
     }
   }
 
-  std::shared_ptr<Group> group_;
+  std::shared_ptr<MpiGroup> group_;
   PeerTransfers work_;
   std::vector<MPI_Request> requests_;  // receives, then sends
   std::vector<Message> messages_;      // of requests_
@@ -200,7 +131,7 @@ class MpiTransfer final : public Transfer {
 
 class MpiComm final : public Comm {
  public:
-  explicit MpiComm(std::shared_ptr<Group> group) : group_(std::move(group)) {}
+  explicit MpiComm(std::shared_ptr<MpiGroup> group) : group_(std::move(group)) {}
 
   [[nodiscard]] int size() const override { return group_->size; }
   [[nodiscard]] int rank() const override { return group_->rank; }
@@ -211,9 +142,15 @@ class MpiComm final : public Comm {
   [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
     return std::make_unique<MpiTransfer>(group_, peer_transfers(work, group_->rank, group_->size));
   }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllReduce work) override {
+    return make_mpi_reduction(group_, reductions(work, group_->rank, group_->size));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundReduceScatter work) override {
+    return make_mpi_reduction(group_, reductions(work, group_->rank, group_->size));
+  }
 
  private:
-  std::shared_ptr<Group> group_;
+  std::shared_ptr<MpiGroup> group_;
 };
 
 }  // namespace
@@ -226,8 +163,8 @@ std::unique_ptr<Comm> make_mpi_comm(const MpiRuntime& runtime, int color, int ke
   MPI_Comm split = MPI_COMM_NULL;
   MUONBENCH_MPI(MPI_Comm_split(MPI_COMM_WORLD, color < 0 ? MPI_UNDEFINED : color, key, &split));
   if (split == MPI_COMM_NULL) return nullptr;
-  auto group = std::make_shared<Group>(
-      Group{.comm = OwnedComm(split), .options = options, .rank = 0, .size = 0, .counters = {}});
+  auto group = std::make_shared<MpiGroup>(
+      MpiGroup{.comm = OwnedMpiComm(split), .options = options, .rank = 0, .size = 0, .counters = {}});
   MUONBENCH_MPI(MPI_Comm_set_errhandler(split, MPI_ERRORS_RETURN));
   MUONBENCH_MPI(MPI_Comm_rank(split, &group->rank));
   MUONBENCH_MPI(MPI_Comm_size(split, &group->size));

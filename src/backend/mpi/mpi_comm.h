@@ -19,6 +19,7 @@ enum class MpiWaiting { kSpin, kYield };
 struct MpiCommOptions {
   MpiWaiting waiting = MpiWaiting::kSpin;
   std::int64_t largest_message = kLargestMpiCount;  ///< elements; less than an int holds in tests alone
+  std::int64_t reduced_at_a_time = std::int64_t{1} << 24;  ///< elements; MPI keeps a copy of them
 };
 
 /// kYield where this machine runs more ranks than it has cores for.

@@ -1,0 +1,105 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "src/base/even_part.h"
+#include "src/ns/schedule.h"
+#include "src/program/program.h"
+
+namespace muonbench {
+namespace {
+
+Elements sum_of(const std::vector<Segment>& segments) {
+  Elements sum;
+  for (const Segment& segment : segments) sum += segment.size;
+  return sum;
+}
+
+Elements with_others(const std::vector<Segment>& segments, GroupRank me) {
+  return sum_of(segments) - segments[static_cast<std::size_t>(me.value())].size;
+}
+
+/// Sums made of even parts at their ranks, and gathered.
+WireBytes wire_of(const AllReduceOp& op, GroupRank me) {
+  Elements total;
+  for (const Region& region : op.regions) total += region.size;
+  const Elements mine(even_part(total.value(), op.ranks, me.value()));
+  const Bytes each_way = bytes_of((total - mine) + mine * (op.ranks - 1), DType::kFp32);
+  return {each_way, each_way};
+}
+
+WireBytes wire_of(const ReduceScatterOp& op, GroupRank me) {
+  Elements sent, received;
+  for (const ReduceScatterItem& item : op.items) {
+    const Elements others = with_others(item.segments, me);
+    sent += others;
+    received += (sum_of(item.segments) - others) * (static_cast<std::int64_t>(item.segments.size()) - 1);
+  }
+  return {bytes_of(sent, DType::kFp32), bytes_of(received, DType::kFp32)};
+}
+
+/// What an op puts on the wire and into its own block together.
+Bytes sent_with_own_block(const StepProgram& program, const Op& op) {
+  if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work))
+    return bytes_of(sum_of(all_to_all->sends), program[all_to_all->send].dtype);
+  if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) {
+    const auto ranks = static_cast<std::int64_t>(all_gather->receives.size());
+    return bytes_of(all_gather->send.size * ranks, program[all_gather->send.buffer].dtype);
+  }
+  return {};
+}
+
+StepCounts count(const StepProgram& program, const std::vector<Op>& ops, const RankGrid& grid,
+                 WorldRank rank) {
+  StepCounts counts;
+  WireBytes exchange;
+  for (const Op& op : ops) {
+    if (const auto group = group_of(op)) {
+      const WireBytes wire = wire_bytes(program, op, grid.index_in_group(*group, rank));
+      counts.collectives += 1;
+      counts.sent += wire.sent;
+      counts.received += wire.received;
+      if (is_exchange(op.phase)) {
+        exchange.sent += wire.sent;
+        exchange.received += wire.received;
+        counts.exchange_buffer += sent_with_own_block(program, op);
+      }
+    }
+    if (const auto* ns = std::get_if<NewtonSchulzOp>(&op.work)) {
+      const auto matrices = static_cast<std::int64_t>(ns->items.size());
+      counts.ns_calls += matrices;
+      counts.ns_flops += matrices * ns_flops(ns->matrix, program.ns);
+      counts.ns_cost += matrices * ns_cost(ns->matrix);
+    }
+  }
+  counts.exchange_wire = std::max(exchange.sent, exchange.received);
+  return counts;
+}
+
+}  // namespace
+
+WireBytes wire_bytes(const StepProgram& program, const Op& op, GroupRank me) {
+  if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work)) {
+    return {bytes_of(with_others(all_to_all->sends, me), program[all_to_all->send].dtype),
+            bytes_of(with_others(all_to_all->receives, me), program[all_to_all->receive].dtype)};
+  }
+  if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) {
+    const auto peers = static_cast<std::int64_t>(all_gather->receives.size()) - 1;
+    return {bytes_of(all_gather->send.size * peers, program[all_gather->send.buffer].dtype),
+            bytes_of(with_others(all_gather->receives, me), program[all_gather->receive].dtype)};
+  }
+  if (const auto* all_reduce = std::get_if<AllReduceOp>(&op.work)) return wire_of(*all_reduce, me);
+  if (const auto* reduce_scatter = std::get_if<ReduceScatterOp>(&op.work))
+    return wire_of(*reduce_scatter, me);
+  return {};
+}
+
+StepCounts count_step(const StepProgram& program, const RankGrid& grid, WorldRank rank) {
+  return count(program, program.ops, grid, rank);
+}
+
+StepCounts count_before_step(const StepProgram& program, const RankGrid& grid, WorldRank rank) {
+  return count(program, program.before_step, grid, rank);
+}
+
+}  // namespace muonbench
