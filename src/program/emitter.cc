@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/ns/schedule.h"
+#include "src/program/batches.h"
 
 namespace muonbench {
 namespace {
@@ -127,23 +128,15 @@ UpdateItem Emitter::update_item(ParamIndex p, Region update) {
 }
 
 void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue) {
-  std::vector<std::pair<Shape, std::vector<NewtonSchulzItem>>> buckets;
-  std::map<Shape, std::size_t> bucket_of;
-  for (const Matrix& matrix : matrices) {
-    const auto [bucket, is_new] = bucket_of.try_emplace(matrix.shape, buckets.size());
-    if (is_new) buckets.push_back({matrix.shape, {}});
-    buckets[bucket->second].second.push_back({matrix.data, matrix.data});
-  }
-  for (const auto& [shape, items] : buckets) {
-    for (std::size_t begin = 0; begin < items.size(); begin += static_cast<std::size_t>(batch_size)) {
-      const std::size_t end = std::min(items.size(), begin + static_cast<std::size_t>(batch_size));
-      const std::vector<NewtonSchulzItem> batch(items.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                items.begin() + static_cast<std::ptrdiff_t>(end));
-      const Elements size = ns_scratch_elements({shape, static_cast<int>(batch.size())}, inputs_.ns);
-      const BufferId scratch =
-          builder_.add_transient("ns_scratch", size, inputs_.ns.storage, MemoryUse::kNsScratch);
-      builder_.add(phase, queue, NewtonSchulzOp{shape, batch, builder_.whole(scratch)});
-    }
+  for (const std::vector<Matrix>& batch :
+       batches(matrices, batch_size, [](const Matrix& matrix) { return matrix.shape; })) {
+    const Shape shape = batch.front().shape;
+    const Elements size = ns_scratch_elements({shape, static_cast<int>(batch.size())}, inputs_.ns);
+    const BufferId scratch =
+        builder_.add_transient("ns_scratch", size, inputs_.ns.storage, MemoryUse::kNsScratch);
+    NewtonSchulzOp op{shape, {}, builder_.whole(scratch)};
+    for (const Matrix& matrix : batch) op.items.push_back({matrix.data, matrix.data});
+    builder_.add(phase, queue, std::move(op));
   }
 }
 
