@@ -1,5 +1,7 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
 #include "src/base/text.h"
 #include "src/program/batches.h"
 #include "src/program/emitter.h"
@@ -24,15 +26,12 @@ class BlockwiseGroup {
   }
 
  private:
-  /// The shard without its pads.
-  [[nodiscard]] Shape matrix(ParamIndex p) const {
-    return {emitter_.spec(p).extent(emitter_.place(group_.family)).rows.count,
-            emitter_.spec(p).shard_shape().cols};
-  }
-
   void emit_batches(const std::vector<ParamIndex>& params, Phase phase) {
-    const auto shape = [this](ParamIndex p) { return matrix(p); };
-    for (const std::vector<ParamIndex>& batch : batches(params, emitter_.inputs().ns_batch_size, shape))
+    const auto kind = [this](ParamIndex p) {
+      const Emitter::Matrix matrix = emitter_.shard_matrix(p, {});
+      return std::pair(matrix.shape, matrix.pieces);
+    };
+    for (const std::vector<ParamIndex>& batch : batches(params, emitter_.inputs().ns_batch_size, kind))
       emit_batch(batch, phase);
   }
 
@@ -50,8 +49,8 @@ class BlockwiseGroup {
       const Region shard{buffer, offset, emitter_.spec(p).shard_elements()};
       momentum.items.push_back(emitter_.momentum_item(p, shard));
       update.items.push_back(emitter_.update_item(p, shard));
-      if (matrix(p).rows > 0)
-        matrices.push_back({matrix(p), Emitter::part(shard, Elements(0), matrix(p).elements())});
+      const Emitter::Matrix matrix = emitter_.shard_matrix(p, shard);
+      if (matrix.shape.rows > 0) matrices.push_back(matrix);
       offset += shard.size;
     }
     emitter_.builder().add(Phase::kMomentum, 0, std::move(momentum));

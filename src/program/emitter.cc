@@ -6,9 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "src/ns/schedule.h"
-#include "src/program/batches.h"
-
 namespace muonbench {
 namespace {
 
@@ -125,19 +122,6 @@ MomentumItem Emitter::momentum_item(ParamIndex p, Region ns_input) {
 UpdateItem Emitter::update_item(ParamIndex p, Region update) {
   const Range rows = all_rows(spec(p));
   return UpdateItem{update, master(p, rows, pad_rows(p)), weight_copy(p, rows)};
-}
-
-void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue) {
-  for (const std::vector<Matrix>& batch :
-       batches(matrices, batch_size, [](const Matrix& matrix) { return matrix.shape; })) {
-    const Shape shape = batch.front().shape;
-    const Elements size = ns_scratch_elements({shape, static_cast<int>(batch.size())}, inputs_.ns);
-    const BufferId scratch =
-        builder_.add_transient("ns_scratch", size, inputs_.ns.storage, MemoryUse::kNsScratch);
-    NewtonSchulzOp op{shape, {}, builder_.whole(scratch)};
-    for (const Matrix& matrix : batch) op.items.push_back({matrix.data, matrix.data});
-    builder_.add(phase, queue, std::move(op));
-  }
 }
 
 std::vector<ParamIndex> Emitter::with_gradient() const {

@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// What each Muon mode orthogonalises, and with which scale, said once more in fp64: full matrices, shards.
+// What each Muon mode orthogonalises, and with which scale, said once more in fp64: full matrices, shards,
+// and the pieces of fused weights.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -57,6 +58,25 @@ std::vector<Block> shards(const Parameter& param, DomainShape domain, std::int64
     }
   }
   return blocks;
+}
+
+/// Each block's rows of q, of k and of v, by their place in the full matrix.
+std::vector<Block> pieces(const Parameter& param, const std::vector<Block>& blocks) {
+  if (param.qkv_split.empty()) return blocks;
+  std::int64_t group = 0;
+  for (const std::int64_t rows : param.qkv_split) group += rows;
+  std::vector<Block> found;
+  for (const Block& block : blocks) {
+    std::int64_t first = 0;
+    for (const std::int64_t rows : param.qkv_split) {
+      Block piece{{}, block.first_col, block.cols};
+      for (const std::int64_t row : block.rows)
+        if (row % group >= first && row % group < first + rows) piece.rows.push_back(row);
+      if (!piece.rows.empty()) found.push_back(piece);
+      first += rows;
+    }
+  }
+  return found;
 }
 
 /// Weights after all steps, in fp64 throughout: decay, momentum, nesterov, NS of each block, its scale.
@@ -126,11 +146,12 @@ class Fp64Reference : public testing::Test {
 };
 
 /// Every kind of shard, pads within shards and whole shards of pads; dims that all domains divide.
-RunConfig job(std::int64_t pad_for_alignment) {
-  RunConfig config =
-      run_config({muon("rows_cut_twice", {72, 20}, 0), muon("cols_cut", {31, 48}, 1),
-                  untagged(muon("whole", {20, 12})), muon("rows_cut", {62, 12}), muon("one_row", {1, 9})},
-                 {1, 1});
+const std::vector<Parameter> kParams = {muon("rows_cut_twice", {72, 20}, 0), muon("cols_cut", {31, 48}, 1),
+                                        untagged(muon("whole", {20, 12})), muon("rows_cut", {62, 12}),
+                                        muon("one_row", {1, 9})};
+
+RunConfig job(std::int64_t pad_for_alignment, const std::vector<Parameter>& params = kParams) {
+  RunConfig config = run_config(params, {1, 1});
   config.parallelism.pad_for_alignment = pad_for_alignment;
   config.muon.fp32_matmul_prec = MatmulPrecision::kHighest;
   config.muon.lr = 0.02;
@@ -170,6 +191,30 @@ TEST_F(Fp64Reference, BlockwiseOrthogonalisesEachShardWithTheScaleOfItsOwnShape)
         EXPECT_EQ(outcome.ns_calls, matrices);
       });
     }
+  }
+}
+
+TEST_F(Fp64Reference, FusedWeightsAreOrthogonalisedByPieceWithTheScaleOfItsOwnShape) {
+  for (const int batch : {1, 2}) {
+    RunConfig config = job(16, fused_params());
+    config.muon.split_qkv = true;
+    config.muon.ns_batch_size = batch;
+    on_every_domain(config, [](const ResolvedRun& run, DomainShape domain, RankContext& context) {
+      for (const char* mode : {"layer_sharded", "duplicated", "blockwise"}) {
+        const Outcome outcome = run_on_all_ranks(mode, run, context);
+        EXPECT_EQ(outcome.faults, kNone);
+        for (std::size_t p = 0; p < run.params.params.size(); ++p) {
+          const Parameter& param = run.params.params[p];
+          if (!param.has_gradient()) continue;
+          const bool by_shard = std::string(mode) == "blockwise";
+          const std::vector<Block> blocks =
+              by_shard ? shards(param, domain, run.config.parallelism.pad_for_alignment)
+                       : std::vector{whole(param)};
+          SCOPED_TRACE(mode);
+          expect_near(outcome.masters[p], trajectory(run, param, pieces(param, blocks)), run, param);
+        }
+      }
+    });
   }
 }
 

@@ -3,6 +3,8 @@
 
 // What a walk asks of NS.
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include "tests/support/program_walk.h"
 
@@ -15,20 +17,34 @@ std::int64_t ProgramWalk::columns(ParamIndex p) const {
 }
 
 std::vector<std::vector<Id>> ProgramWalk::matrices(WorldRank r, ParamIndex p) const {
-  const Shape full = model_.params()[p].shape;
+  const Parameter& param = model_.params()[p];
   const reference::Cell shard = oracles_[p.at()].shard();
   std::vector<Id> ids;
   switch (ns_on_) {
     case NsOn::kFullMatrices:
-      for (std::int64_t i = 0; i < full.elements().value(); ++i) ids.push_back(first_id_[p.at()] + i);
+      for (std::int64_t i = 0; i < param.shape.elements().value(); ++i) ids.push_back(first_id_[p.at()] + i);
       break;
     case NsOn::kShards:
       for (std::int64_t i = 0; i < shard.row * shard.col; ++i)
         if (const Id id = shard_id(r, p, i / shard.col, i % shard.col); id != kZero) ids.push_back(id);
       break;
   }
-  if (ids.empty()) return {};
-  return {ids};
+  // By the piece of its query group that an element's row in the full matrix belongs to.
+  std::map<std::int64_t, std::vector<Id>> by_piece;
+  for (const Id id : ids) {
+    std::int64_t piece = 0;
+    if (!param.qkv_split.empty()) {
+      const std::int64_t group =
+          std::accumulate(param.qkv_split.begin(), param.qkv_split.end(), std::int64_t{0});
+      std::int64_t row = (id - first_id_[p.at()]) / param.shape.cols % group;
+      for (; row >= param.qkv_split[static_cast<std::size_t>(piece)]; ++piece)
+        row -= param.qkv_split[static_cast<std::size_t>(piece)];
+    }
+    by_piece[piece].push_back(id);
+  }
+  std::vector<std::vector<Id>> found;
+  for (auto& [piece, rows] : by_piece) found.push_back(std::move(rows));
+  return found;
 }
 
 void ProgramWalk::apply(WorldRank r, const NewtonSchulzOp& op) {

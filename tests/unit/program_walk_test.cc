@@ -82,6 +82,21 @@ TEST(StepProgram, ElementsReachAnyHomesInAnyBatches) {
   }
 }
 
+TEST(StepProgram, FusedWeightsAreTakenApartAndPutTogetherAgain) {
+  for (const DomainShape domain : all_domains()) {
+    for (unsigned seed = 0; seed < 4; ++seed) {
+      const TestModel model(fused_params(), domain_grid(domain.gtp_remat, domain.tp),
+                            {.pad_for_alignment = seed < 2 ? 1 : 16,
+                             .homes = any_homes(seed),
+                             .ns_batch_size = 1 + static_cast<int>(seed)});
+      for (const char* mode : kAllModes) {
+        SCOPED_TRACE(describe(mode, domain, model.pad_for_alignment()) + ", seed " + std::to_string(seed));
+        ASSERT_NO_FATAL_FAILURE(walk(model, mode));
+      }
+    }
+  }
+}
+
 TEST(StepProgram, EverythingAtHomeOnOneRankLeavesTheOthersWithoutMatrices) {
   const HomeRule last_rank = [](const std::vector<HomeCandidate>& candidates, DomainShape domain) {
     std::vector<std::optional<Home>> homes;
@@ -202,6 +217,13 @@ TEST(StepProgram, WhatRankISendsToJIsWhatJExpectsFromI) {
 }
 
 // ---- The walk itself must be able to fail.
+
+TEST(ProgramWalk, SeesAFusedWeightThatIsNotTakenApart) {
+  const TestModel fused_model({fused(muon("w", {24, 5}, 0), {2, 1, 1})}, domain_grid(2, 2));
+  const TestModel whole_model({muon("w", {24, 5}, 0)}, domain_grid(2, 2));
+  ProgramWalk walk(fused_model, whole_model.programs("duplicated"));
+  EXPECT_THROW(walk.run(), WalkError);
+}
 
 TestModel small_model() {
   return TestModel({muon("a", {20, 6}, 0), muon("b", {7, 8}, 1), muon("c", {9, 5}), adam("e", {10, 4})},
