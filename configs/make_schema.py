@@ -28,7 +28,11 @@ OWN = {
     "model.params[].shape": {"type": "array", "minItems": 1, "maxItems": 2, "items": SIZE},
     "model.params[].tp_dim": {"enum": [0, 1, None]},
     "model.params[].group": {"type": ["string", "null"], "minLength": 1},
-    "model.params[].qkv_split": {"type": "array", "items": SIZE},
+    "model.params[].qkv_split": {
+        "type": "array",
+        "items": SIZE,
+        "anyOf": [{"maxItems": 0}, {"minItems": 3, "maxItems": 4}],
+    },
     "muon.custom_coefficients": {
         "type": "array",
         "items": {

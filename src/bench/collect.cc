@@ -194,8 +194,12 @@ ModelInfo model_info(const StepInputs& inputs) {
   info.muon_parameters = inputs.params.elements(OptimizerKind::kMuon).value();
   info.adam_parameters = inputs.params.elements(OptimizerKind::kAdam).value();
   for (const ParamGroup& group : inputs.groups) {
-    info.muon_matrices += static_cast<std::int64_t>(group.params.size());
-    for (const ParamIndex p : group.params) info.ns_flops += ns_flops(inputs.params[p].shape, inputs.ns);
+    for (const ParamIndex p : group.params) {
+      for (const Shape& matrix : inputs.splits[p.at()].matrices(inputs.params[p].shape)) {
+        info.muon_matrices += 1;
+        info.ns_flops += ns_flops(matrix, inputs.ns);
+      }
+    }
   }
   return info;
 }

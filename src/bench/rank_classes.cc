@@ -40,6 +40,13 @@ void add_shard(Fingerprint& print, const Parameter& param, const ParamShardSpec&
   print.add(spec.pad_length).add(extent.rows.count).add(extent.cols.count);
 }
 
+/// Which pieces of its rows a shard has.
+void add_split(Fingerprint& print, const RowSplit& split, const ShardExtent& extent) {
+  if (split.is_whole()) return;
+  for (const std::int64_t rows : split.pieces()) print.add(rows);
+  print.add(extent.rows.begin % split.group());
+}
+
 /// Which exchanges a parameter passes through here, and whether it meets NS here.
 void add_home(Fingerprint& print, const std::optional<Home>& home, DomainPlace place) {
   print.add(home ? 1 : 0);
@@ -59,6 +66,7 @@ Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) 
     const ParamShardSpec& spec = inputs.specs[p.at()];
     const ShardExtent extent = spec.extent(at.place);
     add_shard(print, param, spec, extent);
+    add_split(print, inputs.splits[p.at()], extent);
     if (costs == CostsDependOn::kShardsAndHomes) add_home(print, inputs.homes[p.at()], at.place);
     const StateRows state =
         state_rows(spec, StatePlacement::kAdamByRows, family_of(param), inputs.grid, rank);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "src/base/error.h"
 #include "src/base/hash.h"
 #include "src/base/text.h"
+#include "src/bench/countable.h"
 #include "src/bench/thresholds.h"
 #include "src/model/build_params.h"
 #include "src/ns/coefficients.h"
@@ -67,37 +67,16 @@ QueueUse queue_use(const RunConfig& config) {
   return QueueUse::kBackendRunsInTurn;
 }
 
-/// NS work of one step must be countable in 64 bits.
-void refuse_uncountable_work(const ParamSet& params, const NsOptions& ns) {
-  double flops = 0.0;
-  for (const Parameter& param : params.params) {
-    if (param.optimizer != OptimizerKind::kMuon) continue;
-    const auto m = static_cast<double>(param.shape.min_dim()), n = static_cast<double>(param.shape.max_dim());
-    flops += static_cast<double>(ns.steps.size()) * (4.0 * m * m * n + 2.0 * m * m * m);
-    if (flops >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
-      throw ConfigError(
-          text("parameter '{}' ({} x {}): the NS work of a step is {:.3g} floating point operations so far, "
-               "expected it to fit a signed 64-bit number",
-               param.name, param.shape.rows, param.shape.cols, flops));
-    }
-  }
-}
-
-/// What a rank holds, pads included, and what a step moves on top of it must be countable in 64 bits.
-void refuse_uncountable_bytes(const ParamSet& params, const std::vector<ParamShardSpec>& specs) {
-  constexpr double kMostBytesPerElement =
-      64.0;  // weight, gradient, state, exchange and scratch of one element
-  double bytes = 0.0;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const auto rows = static_cast<double>(specs[i].tp_local_shape().rows + specs[i].pad_length);
-    bytes += rows * static_cast<double>(specs[i].full_shape.cols) * specs[i].domain.tp * kMostBytesPerElement;
-    if (bytes < static_cast<double>(std::numeric_limits<std::int64_t>::max())) continue;
+/// Which parameters NS takes apart.
+std::vector<RowSplit> row_splits(const MuonConfig& muon, const ParamSet& params) {
+  std::vector<RowSplit> splits(params.params.size());
+  if (!muon.split_qkv) return splits;
+  for (std::size_t i = 0; i < splits.size(); ++i)
+    if (params.params[i].optimizer == OptimizerKind::kMuon) splits[i] = RowSplit(params.params[i].qkv_split);
+  if (std::all_of(splits.begin(), splits.end(), [](const RowSplit& split) { return split.is_whole(); }))
     throw ConfigError(
-        text("parameter '{}' ({} x {}): with {} pad rows, the model takes {:.3g} bytes so far, expected them "
-             "to fit a signed 64-bit number",
-             params.params[i].name, params.params[i].shape.rows, params.params[i].shape.cols,
-             specs[i].pad_length, bytes));
-  }
+        "muon.split_qkv: expected false, as no Muon parameter of the model has a qkv_split, got true");
+  return splits;
 }
 
 /// Parameters whose homes are assigned together: one rank's view of a domain, in model order. Ranks of one
@@ -109,7 +88,8 @@ struct Pool {
   [[nodiscard]] std::vector<HomeCandidate> candidates(const StepInputs& inputs) const {
     std::vector<HomeCandidate> found;
     found.reserve(params.size());
-    for (const ParamIndex p : params) found.push_back({inputs.params[p].name, inputs.specs[p.at()]});
+    for (const ParamIndex p : params)
+      found.push_back({inputs.params[p].name, inputs.specs[p.at()], inputs.splits[p.at()]});
     return found;
   }
   void store(const std::vector<std::optional<Home>>& homes, StepInputs& inputs) const {
@@ -201,7 +181,8 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                     ns_options(config.muon, config.run.backend),
                     config.muon.ns_batch_size,
                     config.run.param_dtype};
-  refuse_uncountable_work(params, inputs.ns);
+  inputs.splits = row_splits(config.muon, params);
+  refuse_uncountable_work(params, inputs.splits, inputs.ns);
   for (const Parameter& param : params.params) {
     inputs.specs.push_back(ParamShardSpec::from_param(param, grid.domain(family_of(param)),
                                                       config.parallelism.pad_for_alignment));
@@ -235,6 +216,8 @@ std::uint64_t fingerprint(const StepInputs& inputs) {
     print.add(spec.gtp_sharded ? 1 : 0).add(spec.pad_length);
     print.add(inputs.residences[i].stage).add(inputs.residences[i].ep);
     print.add(inputs.params.params[i].has_gradient() ? 1 : 0);
+    print.add(static_cast<std::int64_t>(inputs.splits[i].pieces().size()));
+    for (const std::int64_t rows : inputs.splits[i].pieces()) print.add(rows);
     const auto& home = inputs.homes[i];
     print.add(home ? home->g.value() : -1).add(home && home->t ? home->t->value() : -1);
   }

@@ -8,6 +8,7 @@
 #include "src/backend/select.h"
 #include "src/base/text.h"
 #include "src/base/version.h"
+#include "src/program/modes.h"
 
 namespace muonbench {
 namespace {
@@ -21,6 +22,12 @@ std::string version_text() {
     versions += '\n';
   }
   return versions;
+}
+
+std::string modes_text() {
+  std::string lines = "Modes of this build:";
+  for (const Mode& mode : modes()) lines += text("\n  {:<16} {}", mode.name, mode.what);
+  return lines;
 }
 
 /// The commands and their options, bound to the values that they set.
@@ -88,6 +95,7 @@ class CommandLine {
     command->add_option("--format", arguments_.format, "What goes to stdout")
         ->transform(CLI::CheckedTransformer(formats).description("{table,json,csv}"))
         ->default_str("table");
+    command->footer(modes_text());
     return command;
   }
 

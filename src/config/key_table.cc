@@ -63,6 +63,7 @@ std::vector<KeyRow<C>> muon_keys() {
       {"muon.ns_algorithm", words(kNsAlgorithmNames, {"gram", "auto"}),
        [](C& c) -> Field { return word_field(c.muon.ns_algorithm, kNsAlgorithmNames); }},
       {"muon.ns_batch_size", integer(1, 1U << 20U), [](C& c) -> Field { return &c.muon.ns_batch_size; }},
+      {"muon.split_qkv", FlagRule{}, [](C& c) -> Field { return &c.muon.split_qkv; }},
       {"muon.home_policy", words(kHomePolicyNames),
        [](C& c) -> Field { return word_field(c.muon.home_policy, kHomePolicyNames); }},
       {"muon.homes", OwnRule{"object", "an object of \"name\": [g, t], two integers in 0..1048575"}, own<C>,

@@ -65,7 +65,8 @@ const std::vector<KeyRow<ParamConfig>>& param_keys() {
       {"gradient", WordRule{{"random", "ones", "zeros", "none"}, {}},
        [](P& p) -> Field { return &p.gradient; }, Presence::kOptional, "as gradients.fill"},
       {"gradient_scale", any_number(), [](P& p) -> Field { return &p.gradient_scale; }},
-      {"qkv_split", OwnRule{"array", "positive integers whose sum divides dim 0 of a 2-D shape"}, own<P>,
+      {"qkv_split",
+       OwnRule{"array", "three or four positive integers whose sum divides dim 0 of a 2-D shape"}, own<P>,
        Presence::kOptional, "[]"},
   };
   return rows;

@@ -84,6 +84,17 @@ void check_param_groups(const Key& top, const RunConfig& config) {
 }
 
 constexpr int kLargestCudaBatch = 65535;
+/// A tag that would do nothing is no mistake unless it is asked to do something.
+void check_qkv_splits(const Key& top, const RunConfig& config) {
+  if (!config.muon.split_qkv || !config.model.params) return;
+  for (std::size_t i = 0; i < config.model.params->size(); ++i) {
+    const ParamConfig& param = (*config.model.params)[i];
+    if (param.qkv_split.empty() || param.optimizer == "muon") continue;
+    (top.at("model.params")[i] / "qkv_split")
+        .reject(
+            text("[], as muon.split_qkv is true and the optimizer of {} is {}", param.name, param.optimizer));
+  }
+}
 
 void check_injections(const Key& top, const RunConfig& config) {
   const std::int64_t steps = static_cast<std::int64_t>(config.run.warmup_steps) + config.run.steps;
@@ -155,6 +166,7 @@ RunConfig read_config(std::string_view json, const std::string& source,
   check_homes(top, config.muon);
   check_world(top, config.parallelism);
   check_param_groups(top, config);
+  check_qkv_splits(top, config);
   check_injections(top, config);
   config.resolved_json = resolved_json(config);
   return config;

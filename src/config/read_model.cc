@@ -88,7 +88,8 @@ std::optional<std::string> read_group(const Key& key) {
 std::vector<std::int64_t> read_qkv_split(const Key& key, const std::vector<std::int64_t>& shape) {
   std::vector<std::int64_t> pieces;
   if (!key.present()) return pieces;
-  if (!is_list(key)) key.reject(expected_at_path("model.params[].qkv_split"));
+  const bool right_size = is_list(key) && (key.size() == 0 || key.size() == 3 || key.size() == 4);
+  if (!right_size) key.reject(expected_at_path("model.params[].qkv_split"));
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < key.size(); ++i) {
     pieces.push_back(read_size(key[i]));

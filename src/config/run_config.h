@@ -90,6 +90,7 @@ struct MuonConfig {
   MatmulPrecision fp32_matmul_prec = MatmulPrecision::kMedium;
   NsAlgorithm ns_algorithm = NsAlgorithm::kGemm;
   int ns_batch_size = 1;
+  bool split_qkv = false;
   HomePolicy home_policy = HomePolicy::kLptNsCost;
   std::map<std::string, std::pair<int, int>> homes;
   bool concurrent_groups = true;

@@ -52,18 +52,26 @@ class Bins {
 
 }  // namespace
 
+std::int64_t HomeCandidate::ns_cost() const {
+  std::int64_t cost = 0;
+  for (const Shape& matrix : split.matrices(spec.full_shape)) cost += muonbench::ns_cost(matrix);
+  return cost;
+}
+
 std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain) {
+  std::vector<std::int64_t> costs;
+  costs.reserve(candidates.size());
+  for (const HomeCandidate& candidate : candidates) costs.push_back(candidate.ns_cost());
   std::vector<std::size_t> order(candidates.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return ns_cost(candidates[a].spec.full_shape) > ns_cost(candidates[b].spec.full_shape);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
 
   std::vector<std::optional<Home>> homes(candidates.size());
   Bins bins(domain);
   for (const std::size_t i : order) {
     const ParamShardSpec& spec = candidates[i].spec;
-    const double cost = static_cast<double>(ns_cost(spec.full_shape));
+    const double cost = static_cast<double>(costs[i]);
     switch (spec.sharding()) {
       case ParamSharding::kReplicated: break;
       case ParamSharding::kGtpRemat:

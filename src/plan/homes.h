@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "src/shard/row_split.h"
 #include "src/shard/shard_spec.h"
 #include "src/topology/rank_grid.h"
 
@@ -27,6 +28,10 @@ struct Home {
 struct HomeCandidate {
   std::string name;
   ParamShardSpec spec;
+  RowSplit split = {};
+
+  /// Sum of ns_cost over the matrices that NS runs on.
+  [[nodiscard]] std::int64_t ns_cost() const;
 };
 
 /// Homes by longest processing time: candidates sorted by NS cost, descending and stable, each to the bin (g,

@@ -26,7 +26,7 @@ class DuplicatedWeight {
     const Region full = spec_.tp_dim ? gather_tp(tp_local) : tp_local;
     const Phase phase = spec_.sharding() == ParamSharding::kReplicated ? Phase::kNsReplicated : Phase::kNs;
     // One weight at a time: nothing to batch.
-    emitter_.newton_schulz({{spec_.full_shape, full}}, 1, phase, 0);
+    emitter_.newton_schulz({emitter_.full_matrix(param_, full)}, 1, phase, 0);
     const Region tp_part = spec_.tp_dim ? take_tp(full) : full;
     const Region update = spec_.gtp_sharded ? take_gtp_remat(tp_part) : tp_part;
     emitter_.builder().add(Phase::kUpdate, 0,

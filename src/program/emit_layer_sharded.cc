@@ -58,7 +58,7 @@ class LayerShardedGroup {
     std::vector<Emitter::Matrix> matrices;
     UpdateOp op{group_.rule.lr, {}};
     for (std::size_t i = 0; i < routes_.replicated().size(); ++i) {
-      matrices.push_back({emitter_.spec(routes_.replicated()[i]).full_shape, replicated_regions_[i]});
+      matrices.push_back(emitter_.full_matrix(routes_.replicated()[i], replicated_regions_[i]));
       op.items.push_back(emitter_.update_item(routes_.replicated()[i], replicated_regions_[i]));
     }
     emitter_.newton_schulz(matrices, emitter_.inputs().ns_batch_size, Phase::kNsReplicated, queue_);
@@ -121,7 +121,8 @@ class LayerShardedGroup {
     std::vector<Emitter::Matrix> tp_sharded, tp_complete;
     for (const Routed& routed : routes_.routed()) {
       if (!routed.full) continue;
-      (routed.tp_local_in ? tp_sharded : tp_complete).push_back({spec(routed).full_shape, *routed.full});
+      (routed.tp_local_in ? tp_sharded : tp_complete)
+          .push_back(emitter_.full_matrix(routed.param, *routed.full));
     }
     const int batch_size = emitter_.inputs().ns_batch_size;
     emitter_.newton_schulz(tp_sharded, batch_size, Phase::kNs, queue_);

@@ -6,8 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "src/ns/schedule.h"
-
 namespace muonbench {
 namespace {
 
@@ -125,27 +123,6 @@ MomentumItem Emitter::momentum_item(ParamIndex p, Region ns_input) {
 UpdateItem Emitter::update_item(ParamIndex p, Region update) {
   const Range rows = all_rows(spec(p));
   return UpdateItem{update, master(p, rows, pad_rows(p)), weight_copy(p, rows)};
-}
-
-void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue) {
-  std::vector<std::pair<Shape, std::vector<NewtonSchulzItem>>> buckets;
-  std::map<Shape, std::size_t> bucket_of;
-  for (const Matrix& matrix : matrices) {
-    const auto [bucket, is_new] = bucket_of.try_emplace(matrix.shape, buckets.size());
-    if (is_new) buckets.push_back({matrix.shape, {}});
-    buckets[bucket->second].second.push_back({matrix.data, matrix.data});
-  }
-  for (const auto& [shape, items] : buckets) {
-    for (std::size_t begin = 0; begin < items.size(); begin += static_cast<std::size_t>(batch_size)) {
-      const std::size_t end = std::min(items.size(), begin + static_cast<std::size_t>(batch_size));
-      const std::vector<NewtonSchulzItem> batch(items.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                items.begin() + static_cast<std::ptrdiff_t>(end));
-      const Elements size = ns_scratch_elements({shape, static_cast<int>(batch.size())}, inputs_.ns);
-      const BufferId scratch =
-          builder_.add_transient("ns_scratch", size, inputs_.ns.storage, MemoryUse::kNsScratch);
-      builder_.add(phase, queue, NewtonSchulzOp{shape, batch, builder_.whole(scratch)});
-    }
-  }
 }
 
 std::vector<ParamIndex> Emitter::with_gradient() const {

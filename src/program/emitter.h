@@ -35,12 +35,20 @@ class Emitter {
   [[nodiscard]] MomentumItem momentum_item(ParamIndex p, Region ns_input);
   [[nodiscard]] UpdateItem update_item(ParamIndex p, Region update);
 
-  /// NS on matrices of equal shape, in place, in batches of ns_batch_size in list order: buckets by shape in
-  /// order of first appearance. `queue` and `phase` as for ops.
+  /// What NS runs on: a matrix in a region, or the pieces of its rows, each by itself; no pieces: all rows
+  /// together.
   struct Matrix {
     Shape shape;
     Region data;
+    std::vector<RowPiece> pieces = {};
   };
+  [[nodiscard]] Matrix full_matrix(ParamIndex p, Region data) const;
+  /// The true rows of this rank's shard, which may be none.
+  [[nodiscard]] Matrix shard_matrix(ParamIndex p, Region shard) const;
+
+  /// NS in place, in batches of `batch_size` in list order: matrices that are shaped and taken apart alike,
+  /// in order of first appearance. The pieces of a batch are copied out and back; equal ones go together, at
+  /// most `batch_size` at a time. `queue` and `phase` as for ops.
   void newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue);
 
   /// Adam on the given parameters' state rows, then one param_gather per group of ranks that deals out equal
@@ -55,6 +63,8 @@ class Emitter {
   }
 
  private:
+  void newton_schulz_batch(const std::vector<Matrix>& batch, Phase phase, int queue);
+  [[nodiscard]] Matrix matrix(ParamIndex p, Range rows, std::int64_t cols, Region data) const;
   void declare_param(ParamIndex p, StatePlacement placement);
   void reduce_gradients(StatePlacement muon, StatePlacement adam);
   [[nodiscard]] ReduceScatterItem rows_by_replica(ParamIndex p, GroupKey replicas);

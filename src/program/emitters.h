@@ -13,6 +13,9 @@ void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder
 /// Every rank gathers every weight and repeats the same NS, one weight after the other.
 void emit_duplicated(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
 
+/// Every rank runs NS on its own shards as if they were whole matrices, and exchanges nothing.
+void emit_blockwise(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
+
 /// Adam on every parameter, state dealt out by rows over the ranks that hold the same rows.
 void emit_adam_dim0(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
 

@@ -14,6 +14,8 @@ const std::vector<Mode>& modes() {
        Pipelines::kPerGroup, "NS once, at each weight's home", emit_layer_sharded},
       {"duplicated", MuonUse::kMuon, BitPromise::kAsDuplicated, CostsDependOn::kShards, Pipelines::kOneForAll,
        "NS on every rank, after gathering every weight", emit_duplicated},
+      {"blockwise", MuonUse::kMuon, BitPromise::kNone, CostsDependOn::kShards, Pipelines::kOneForAll,
+       "NS on each rank's own shards, with no exchange: the update depends on the layout", emit_blockwise},
       {"adam_dim0", MuonUse::kAdamOnly, BitPromise::kNone, CostsDependOn::kShards, Pipelines::kOneForAll,
        "Adam on all, state dealt out by rows", emit_adam_dim0},
       {"adam_replicated", MuonUse::kAdamOnly, BitPromise::kNone, CostsDependOn::kShards,

@@ -15,6 +15,7 @@
 #include "src/plan/residence.h"
 #include "src/plan/state_layout.h"
 #include "src/program/program.h"
+#include "src/shard/row_split.h"
 #include "src/shard/shard_spec.h"
 #include "src/topology/rank_grid.h"
 
@@ -33,7 +34,8 @@ struct StepInputs {
   NsOptions ns;
   int ns_batch_size = 1;
   DType param_dtype = DType::kBf16;
-  GroupQueues queues = {};  ///< of `groups`
+  GroupQueues queues = {};            ///< of `groups`
+  std::vector<RowSplit> splits = {};  ///< per parameter: what NS takes apart
 };
 
 /// Whether a mode runs NS on Muon parameters, or treats all as Adam's.

@@ -47,6 +47,19 @@ void add_tp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, TpRank t,
   add_tile(tiles, tp_local, {full.buffer, full.offset + offset, spec.full_shape.cols, local}, direction);
 }
 
+void add_row_tiles(std::vector<Tile>& tiles, const RowPiece& rows, std::int64_t cols, Region piece,
+                   Region matrix, Direction direction) {
+  // Runs of equal length, equally far apart, are the rows of one block.
+  Elements done;
+  for (const RowRuns& runs : rows.runs) {
+    const Shape shape{runs.count, runs.rows * cols};
+    add_tile(tiles, {piece.buffer, piece.offset + done, shape.elements()},
+             {matrix.buffer, matrix.offset + Elements(runs.begin * cols), runs.stride * cols, shape},
+             direction);
+    done += shape.elements();
+  }
+}
+
 Region pad_region(const ParamShardSpec& spec, GtpRank g, Region shard) {
   const ShardExtent extent = spec.extent({g, TpRank(0)});
   const std::int64_t cols = spec.shard_shape().cols;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/program/op.h"
+#include "src/shard/row_split.h"
 #include "src/shard/shard_spec.h"
 
 namespace muonbench {
@@ -21,6 +22,10 @@ void add_gtp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, GtpRank 
 /// TP-local matrix t of the full matrix: a block of rows (tp_dim 0), or of columns (tp_dim 1).
 void add_tp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, TpRank t, Region tp_local, Region full,
                  Direction direction);
+
+/// The rows of one piece of a matrix of `cols` columns.
+void add_row_tiles(std::vector<Tile>& tiles, const RowPiece& rows, std::int64_t cols, Region piece,
+                   Region matrix, Direction direction);
 
 /// The pad rows at the end of GTP_remat shard g; empty if it has none.
 [[nodiscard]] Region pad_region(const ParamShardSpec& spec, GtpRank g, Region shard);

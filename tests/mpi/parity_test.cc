@@ -91,6 +91,18 @@ TEST_F(Parity, HoldsInTf32) {
   expect_muon_parity(config);
 }
 
+TEST_F(Parity, HoldsForFusedWeightsTakenApartWhateverTheLayout) {
+  for (const std::int64_t pad : {1, 16}) {
+    for (const MatmulPrecision precision : {MatmulPrecision::kHighest, MatmulPrecision::kMedium}) {
+      RunConfig config = run_config(fused_params(), {1, 1});
+      config.parallelism.pad_for_alignment = pad;
+      config.muon.fp32_matmul_prec = precision;
+      config.muon.split_qkv = true;
+      expect_muon_parity(config);
+    }
+  }
+}
+
 TEST_F(Parity, HoldsWithoutPadsBeyondTheLastShard) { expect_muon_parity(mixed(1)); }
 
 TEST_F(Parity, HoldsWithoutAlignment) {

@@ -33,6 +33,7 @@ ParamConfig entry_of(const Parameter& param) {
   entry.gtp_remat = param.gtp_remat;
   entry.gradient = word_of(param.gradient);
   entry.gradient_scale = param.gradient_scale;
+  entry.qkv_split = param.qkv_split;
   return entry;
 }
 

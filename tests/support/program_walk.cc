@@ -33,8 +33,8 @@ Wire wire_of(const Op& op, std::size_t members) {
 
 }  // namespace
 
-ProgramWalk::ProgramWalk(const TestModel& model, std::vector<StepProgram> programs)
-    : model_(model), programs_(std::move(programs)), next_(programs_.size(), 0) {
+ProgramWalk::ProgramWalk(const TestModel& model, std::vector<StepProgram> programs, NsOn ns_on)
+    : model_(model), ns_on_(ns_on), programs_(std::move(programs)), next_(programs_.size(), 0) {
   Id next = 0;
   const GridShape& shape = model.grid().shape();
   for (const Parameter& param : model.params().params) {
@@ -191,32 +191,6 @@ void ProgramWalk::apply(WorldRank r, const ZeroFillOp& op) {
   for (const Region& region : op.regions) {
     const RankMemory::View pads = memory(r).view(region);
     for (std::int64_t i = 0; i < pads.size(); ++i) pads.set(i, kZero);
-  }
-}
-
-void ProgramWalk::apply(WorldRank r, const NewtonSchulzOp& op) {
-  const std::int64_t size = op.matrix.rows * op.matrix.cols;
-  const std::int64_t m = std::min(op.matrix.rows, op.matrix.cols);
-  // X and its successor, A and B; whatever lies there is gone, as for a matrix under the scratch.
-  const RankMemory::View scratch = memory(r).view(op.scratch);
-  require(scratch.size() >= 2 * size + 2 * m * m, text("scratch of {} elements", scratch.size()));
-  for (std::int64_t i = 0; i < scratch.size(); ++i) scratch.set(i, kGarbage);
-  for (const NewtonSchulzItem& item : op.items) {
-    const RankMemory::View in = memory(r).view(item.in), out = memory(r).view(item.out);
-    require(in.size() == size && out.size() == size, "a matrix of another size than its shape");
-    const auto next = std::upper_bound(first_id_.begin(), first_id_.end(), in.get(0));
-    require(next != first_id_.begin() && next != first_id_.end(),
-            "the first element is none of any parameter");
-    const ParamIndex p(static_cast<int>(next - first_id_.begin()) - 1);
-    const std::string& name = model_.params()[p].name;
-    require(model_.params()[p].shape == op.matrix, text("{} in the shape of another", name));
-    for (std::int64_t i = 0; i < size; ++i) {
-      const Id expected = first_id_[p.at()] + i;
-      if (in.get(i) != expected)
-        throw WalkError(text("{}: element {} is {}, expected {}", name, i, in.get(i), expected));
-      out.set(i, expected + kDone);
-    }
-    ++ns_runs_[index(r)][p.at()];
   }
 }
 

@@ -13,16 +13,21 @@
 
 namespace muonbench {
 
+/// What NS works on: full matrices, or each rank's own shards.
+enum class NsOn { kFullMatrices, kShards };
+
 /// Carries out one step of all ranks on element ids, rank after rank up to its next collective. Knows from
 /// the model alone which element belongs where, and throws WalkError at the first one that is not there:
 ///   momentum   puts the ids of the rank's own shard where the program says, zeros for pads;
-///   NS         must find exactly a full matrix, row by row, and marks it done;
+///   NS         must find exactly a full matrix (or the true rows of a shard, see NsOn), row by row, and
+///   marks
+///              it done;
 ///   update     must find exactly the rank's own shard, done, zeros for pads;
 ///   collectives wait for all members; sizes of each pair must agree.
 /// A rank that never gets through (its group is elsewhere) throws too.
 class ProgramWalk {
  public:
-  ProgramWalk(const TestModel& model, std::vector<StepProgram> programs);
+  ProgramWalk(const TestModel& model, std::vector<StepProgram> programs, NsOn ns_on = NsOn::kFullMatrices);
   ProgramWalk(const ProgramWalk&) = delete;
   ProgramWalk& operator=(const ProgramWalk&) = delete;
 
@@ -33,6 +38,8 @@ class ProgramWalk {
   void check_weights();
   /// How often rank r ran NS on parameter p.
   [[nodiscard]] int ns_runs(WorldRank r, ParamIndex p) const { return ns_runs_.at(index(r)).at(p.at()); }
+  /// The elements, row by row, of each matrix that NS must find where rank r runs it on parameter p.
+  [[nodiscard]] std::vector<std::vector<Id>> matrices(WorldRank r, ParamIndex p) const;
 
  private:
   struct Place {
@@ -45,6 +52,7 @@ class ProgramWalk {
   [[nodiscard]] const StepProgram& program(WorldRank r) const { return programs_[index(r)]; }
   [[nodiscard]] RankMemory& memory(WorldRank r) { return memories_[index(r)]; }
 
+  [[nodiscard]] std::int64_t columns(ParamIndex p) const;  ///< of the matrices of p
   [[nodiscard]] Id shard_id(WorldRank r, ParamIndex p, std::int64_t row, std::int64_t col) const;
   [[nodiscard]] Place place_of(WorldRank r, const Region& region) const;
   void fill_weights(WorldRank r);
@@ -63,6 +71,7 @@ class ProgramWalk {
   static void require(bool condition, const std::string& what);
 
   const TestModel& model_;
+  NsOn ns_on_;
   std::vector<StepProgram> programs_;
   std::vector<RankMemory> memories_;
   std::vector<int> next_;                        // op, by rank

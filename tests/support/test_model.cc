@@ -64,6 +64,11 @@ HomeRule any_homes(unsigned seed) {
   };
 }
 
+Parameter fused(Parameter param, std::vector<std::int64_t> qkv_split) {
+  param.qkv_split = std::move(qkv_split);
+  return param;
+}
+
 TestModel::TestModel(std::vector<Parameter> params, GridShape shape, const ModelOptions& options)
     : params_{std::move(params)},
       grid_(shape),
@@ -77,13 +82,15 @@ TestModel::TestModel(std::vector<Parameter> params, GridShape shape, const Model
   for (std::size_t i = 0; i < params_.params.size(); ++i) {
     Parameter& param = params_.params[i];
     param.value_key = i + 1;
+    inputs_.splits.emplace_back(param.qkv_split);
     inputs_.specs.push_back(
         ParamShardSpec::from_param(param, grid_.domain(family_of(param)), options.pad_for_alignment));
   }
   inputs_.queues = queue_groups(inputs_.groups, grid_, options.queues, "test");
   for (const ParamGroup& group : inputs_.groups) {
     std::vector<HomeCandidate> candidates;
-    for (const ParamIndex p : group.params) candidates.push_back({params_[p].name, inputs_.specs[p.at()]});
+    for (const ParamIndex p : group.params)
+      candidates.push_back({params_[p].name, inputs_.specs[p.at()], inputs_.splits[p.at()]});
     const auto homes = options.homes(candidates, grid_.domain(group.family));
     for (std::size_t i = 0; i < homes.size(); ++i) inputs_.homes[group.params[i].at()] = homes[i];
   }
@@ -122,6 +129,20 @@ std::vector<DomainShape> all_domains() {
     for (int tp = 1; tp <= world; ++tp)
       if (world % tp == 0) domains.push_back({world / tp, tp});
   return domains;
+}
+
+std::vector<Parameter> fused_params() {
+  return {
+      fused(muon("fused_rows_cut_twice", {96, 20}, 0), {8, 2, 2}),
+      fused(muon("fused_cols_cut", {30, 48}, 1), {6, 2, 2}),
+      fused(untagged(muon("fused_whole", {24, 12})), {4, 1, 1}),
+      muon("not_fused", {24, 48}, 0),
+      fused(muon("fused_rows_cut", {60, 7}), {2, 2, 1}),
+      fused(muon("fused_one_group", {48, 16}, 0), {24, 12, 12}),
+      fused(muon("fused_gated", {72, 10}), {3, 3, 1, 2}),
+      fused(without_gradient(muon("fused_frozen", {24, 6}, 0)), {2, 1, 1}),
+      fused(muon("fused_rows_cut_twice_too", {96, 20}, 0), {8, 2, 2}),
+  };
 }
 
 std::vector<Parameter> mixed_params() {

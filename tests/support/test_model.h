@@ -21,6 +21,8 @@ namespace muonbench {
 [[nodiscard]] Parameter untagged(Parameter param);                         ///< not split over gtp_remat
 [[nodiscard]] Parameter without_gradient(Parameter param);
 [[nodiscard]] Parameter expert(Parameter param);
+/// With rows of one query group's q, k and v, which NS takes apart.
+[[nodiscard]] Parameter fused(Parameter param, std::vector<std::int64_t> qkv_split);
 
 /// Homes of one domain's candidates.
 using HomeRule =
@@ -68,6 +70,10 @@ class TestModel {
 
 /// (gtp_remat, tp) of every way to factor the world sizes at which tests run: 1, 2, 4, 6 and 8.
 [[nodiscard]] std::vector<DomainShape> all_domains();
+
+/// Fused QKV weights of every way to shard: groups that shards cut and groups that they do not, tall and wide
+/// pieces, a single group. Legal in all_domains() with pad_for_alignment > 0.
+[[nodiscard]] std::vector<Parameter> fused_params();
 
 /// Every way to shard, tall and wide, pads within a shard and over whole ranks, dims smaller than any group,
 /// parameters without gradient, Adam's 2-D and 1-D. Legal in all_domains() with pad_for_alignment > 0.

@@ -107,11 +107,12 @@ class Touches {
 template <class Check>
 void for_every_program(Check check) {
   for (const DomainShape domain : all_domains()) {
-    for (unsigned seed = 0; seed < 2; ++seed) {
-      const TestModel model(mixed_params(), domain_grid(domain.gtp_remat, domain.tp),
+    for (unsigned seed = 0; seed < 3; ++seed) {
+      const TestModel model(seed < 2 ? mixed_params() : fused_params(),
+                            domain_grid(domain.gtp_remat, domain.tp),
                             {.pad_for_alignment = 1 + 15 * seed,
                              .homes = any_homes(seed),
-                             .ns_batch_size = 1 + static_cast<int>(seed)});
+                             .ns_batch_size = 1 + static_cast<int>(seed % 2)});
       for (const Mode& mode : modes()) {
         int rank = 0;
         for (const StepProgram& program : model.programs(mode.name)) {

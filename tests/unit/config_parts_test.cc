@@ -49,6 +49,8 @@ TEST(ConfigRefusal, NamesWhatIsWrongWithAParameter) {
   };
   const std::string sizes = "expected one or two integers in 1..9223372036854775807";
   const std::string size = "expected an integer in 1..9223372036854775807";
+  const std::string pieces =
+      "expected three or four positive integers whose sum divides dim 0 of a 2-D shape";
   expect_refusals({
       {param(R"("shape": [0, 16])"), "model.params[0].shape[0]: " + size + ", got 0"},
       {param(R"("shape": [-4, 16])"), "model.params[0].shape[0]: " + size + ", got -4"},
@@ -70,13 +72,43 @@ TEST(ConfigRefusal, NamesWhatIsWrongWithAParameter) {
       {param(R"("shape": [9, 4], "qkv_split": [2, 1, 1])"),
        "model.params[0].qkv_split: expected positive integers whose sum (4) divides dim 0 (9), got [2, 1, "
        "1]"},
-      {param(R"("shape": [9, 4], "qkv_split": [9223372036854775807, 9223372036854775807])"),
+      {param(R"("shape": [9, 4], "qkv_split": [1, 9223372036854775807, 9223372036854775807])"),
+       "model.params[0].qkv_split: expected positive integers whose sum divides dim 0 of a 2-D shape (9), "
+       "got [1, 9223372036854775807, 9223372036854775807]"},
+      {param(R"("shape": [9, 4], "qkv_split": [1, 0, 1])"),
+       "model.params[0].qkv_split[1]: expected an integer in 1..9223372036854775807, got 0"},
+      {param(R"("shape": [9, 4], "qkv_split": [2, 1])"),
+       "model.params[0].qkv_split: " + pieces + ", got [2, 1]"},
+      {param(R"("shape": [9, 4], "qkv_split": [1, 1, 1, 1, 1])"),
+       "model.params[0].qkv_split: " + pieces + ", got [1, 1, 1, 1, 1]"},
+      {param(R"("shape": [9, 4], "qkv_split": 3)"), "model.params[0].qkv_split: " + pieces + ", got 3"},
+      {R"({"model": {"params": [{"name": "w", "shape": [9], "optimizer": "adam", "qkv_split": [1, 1, 1]}]}})",
        "model.params[0].qkv_split: expected positive integers whose sum divides dim 0 of a 2-D shape (9), "
        "got "
-       "[9223372036854775807, 9223372036854775807]"},
+       "[1, 1, 1]"},
       {R"({"model": {"params": []}})", "model.params: expected a non-empty array of parameters, got []"},
       {R"({"model": {"params": [3]}})", "model.params[0]: expected an object, got 3"},
   });
+}
+
+TEST(ConfigRefusal, NamesAFusedWeightThatIsNoMuonMatrixWhereFusedWeightsAreTakenApart) {
+  const auto job = [](const char* split_qkv, const char* optimizer) {
+    return text(R"({{"model": {{"params": [{{"name": "v", "shape": [9, 4]}},
+                    {{"name": "w", "shape": [9, 4], "optimizer": "{}", "qkv_split": [1, 1, 1]}}]}},
+                    "muon": {{"split_qkv": {}}}}})",
+                optimizer, split_qkv);
+  };
+  expect_refusals({
+      {job("true", "adam"),
+       "model.params[1].qkv_split: expected [], as muon.split_qkv is true and the optimizer of w is adam, "
+       "got "
+       "[1, 1, 1]"},
+      {job("1", "muon"), "muon.split_qkv: expected true or false, got 1"},
+  });
+  EXPECT_EQ(refusal(job("true", "muon")), "");
+  EXPECT_EQ(refusal(job("false", "adam")), "") << "the tag does nothing";
+  EXPECT_TRUE(read(job("true", "muon")).muon.split_qkv);
+  EXPECT_FALSE(read(job("false", "muon")).muon.split_qkv);
 }
 
 TEST(ConfigRefusal, WantsExactlyOneModel) {

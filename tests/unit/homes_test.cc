@@ -25,6 +25,10 @@ HomeCandidate both(Shape shape, DomainShape domain) { return candidate("both", s
 HomeCandidate rows_only(Shape shape, DomainShape domain) {
   return candidate("rows", shape, {}, true, domain);
 }
+HomeCandidate split(HomeCandidate candidate, std::vector<std::int64_t> pieces) {
+  candidate.split = RowSplit(std::move(pieces));
+  return candidate;
+}
 HomeCandidate whole(Shape shape, DomainShape domain) { return candidate("whole", shape, {}, false, domain); }
 
 std::vector<HomeCandidate> all_both(const std::vector<Shape>& shapes, DomainShape domain) {
@@ -126,6 +130,19 @@ TEST(Homes, ColumnsThatAreEquallyFullGoToTheLowest) {
   const DomainShape domain{3, 2};
   const std::vector<HomeCandidate> candidates(4, rows_only({8, 8}, domain));
   EXPECT_EQ(lpt_homes(candidates, domain), (Homes{column(0), column(1), column(2), column(0)}));
+}
+
+TEST(LptHomes, ChargesAFusedWeightWithTheCostOfItsPieces) {
+  const DomainShape domain{2, 1};
+  // Whole, a square of 48 rows costs 48^3 = 110592 and three of 32 rows 3 * 32768 = 98304. In pieces of 24,
+  // 12 and 12 rows it costs 48 * (24^2 + 2 * 12^2) = 41472, so that the others no longer stay together.
+  const HomeCandidate square = both({48, 48}, domain), small = both({32, 32}, domain);
+  EXPECT_EQ(square.ns_cost(), 110592);
+  EXPECT_EQ(split(square, {2, 1, 1}).ns_cost(), 41472);
+  EXPECT_EQ(lpt_homes({square, small, small, small}, domain),
+            (Homes{home(0, 0), home(1, 0), home(1, 0), home(1, 0)}));
+  EXPECT_EQ(lpt_homes({split(square, {2, 1, 1}), small, small, small}, domain),
+            (Homes{home(0, 0), home(1, 0), home(1, 0), home(0, 0)}));
 }
 
 TEST(Homes, AWeightThatOnlyGtpRematSplitsHasOneHomeWhereThereAreNoTpPeers) {

@@ -13,7 +13,8 @@
 namespace muonbench {
 namespace {
 
-constexpr const char* kAllModes[] = {"layer_sharded", "duplicated", "adam_dim0", "adam_replicated"};
+constexpr const char* kAllModes[] = {"layer_sharded", "duplicated", "blockwise", "adam_dim0",
+                                     "adam_replicated"};
 
 std::string describe(std::string_view mode, DomainShape domain, std::int64_t pad) {
   return std::string(mode) + " on " + std::to_string(domain.gtp_remat) + " x " + std::to_string(domain.tp) +
@@ -21,22 +22,25 @@ std::string describe(std::string_view mode, DomainShape domain, std::int64_t pad
 }
 
 /// Walks one step and checks where NS ran: once for each rank at home, everywhere for replicated weights and
-/// in duplicated.
+/// in duplicated, and in blockwise wherever a shard is more than pads.
 void walk(const TestModel& model, std::string_view mode) {
-  ProgramWalk walk(model, model.programs(mode));
+  ProgramWalk walk(model, model.programs(mode), mode == "blockwise" ? NsOn::kShards : NsOn::kFullMatrices);
   ASSERT_NO_THROW(walk.run());
   ASSERT_NO_THROW(walk.check_weights());
   const bool muon_mode = mode_named(mode).muon == MuonUse::kMuon;
+  const bool everywhere = mode == "duplicated" || mode == "blockwise";
   for (int r = 0; r < model.grid().world_size(); ++r) {
+    const WorldRank rank(r);
     for (int i = 0; i < model.params().size(); ++i) {
-      const Parameter& param = model.params()[ParamIndex(i)];
-      const auto& home = model.inputs().homes[static_cast<std::size_t>(i)];
-      const bool everywhere = mode == "duplicated" || !home;
+      const ParamIndex p(i);
+      const Parameter& param = model.params()[p];
+      const auto& home = model.inputs().homes[p.at()];
       const bool here =
-          everywhere || home->is_at(model.grid().coordinates(Family::kDense, WorldRank(r)).place);
+          everywhere || !home || home->is_at(model.grid().coordinates(Family::kDense, rank).place);
       const bool wanted =
           muon_mode && param.optimizer == OptimizerKind::kMuon && param.has_gradient() && here;
-      ASSERT_EQ(walk.ns_runs(WorldRank(r), ParamIndex(i)), wanted ? 1 : 0) << param.name << " on rank " << r;
+      ASSERT_EQ(walk.ns_runs(rank, p), wanted ? static_cast<int>(walk.matrices(rank, p).size()) : 0)
+          << param.name << " on rank " << r;
     }
   }
 }
@@ -74,6 +78,21 @@ TEST(StepProgram, ElementsReachAnyHomesInAnyBatches) {
                             {.pad_for_alignment = 1, .homes = any_homes(seed), .ns_batch_size = batch});
       SCOPED_TRACE(describe("layer_sharded", domain, 1) + ", seed " + std::to_string(seed));
       ASSERT_NO_FATAL_FAILURE(walk(model, "layer_sharded"));
+    }
+  }
+}
+
+TEST(StepProgram, FusedWeightsAreTakenApartAndPutTogetherAgain) {
+  for (const DomainShape domain : all_domains()) {
+    for (unsigned seed = 0; seed < 4; ++seed) {
+      const TestModel model(fused_params(), domain_grid(domain.gtp_remat, domain.tp),
+                            {.pad_for_alignment = seed < 2 ? 1 : 16,
+                             .homes = any_homes(seed),
+                             .ns_batch_size = 1 + static_cast<int>(seed)});
+      for (const char* mode : kAllModes) {
+        SCOPED_TRACE(describe(mode, domain, model.pad_for_alignment()) + ", seed " + std::to_string(seed));
+        ASSERT_NO_FATAL_FAILURE(walk(model, mode));
+      }
     }
   }
 }
@@ -198,6 +217,13 @@ TEST(StepProgram, WhatRankISendsToJIsWhatJExpectsFromI) {
 }
 
 // ---- The walk itself must be able to fail.
+
+TEST(ProgramWalk, SeesAFusedWeightThatIsNotTakenApart) {
+  const TestModel fused_model({fused(muon("w", {24, 5}, 0), {2, 1, 1})}, domain_grid(2, 2));
+  const TestModel whole_model({muon("w", {24, 5}, 0)}, domain_grid(2, 2));
+  ProgramWalk walk(fused_model, whole_model.programs("duplicated"));
+  EXPECT_THROW(walk.run(), WalkError);
+}
 
 TestModel small_model() {
   return TestModel({muon("a", {20, 6}, 0), muon("b", {7, 8}, 1), muon("c", {9, 5}), adam("e", {10, 4})},

@@ -1,0 +1,64 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/shard/row_split.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace muonbench {
+namespace {
+
+/// Rows `offset` ... `offset` + `size` - 1 of every group, as far as they lie in `rows`.
+RowPiece piece_in(Range rows, std::int64_t offset, std::int64_t size, std::int64_t group) {
+  RowPiece piece;
+  const auto add = [&](std::int64_t first_group, std::int64_t groups) {
+    const std::int64_t begin = std::max(rows.begin, first_group * group + offset);
+    const std::int64_t end = std::min(rows.end(), first_group * group + offset + size);
+    if (groups == 0 || begin >= end) return;
+    // A whole run goes on from the whole one in the group before.
+    if (!piece.runs.empty() && piece.runs.back().rows == size && end - begin == size)
+      piece.runs.back().count += groups;
+    else
+      piece.runs.push_back({begin - rows.begin, end - begin, groups, group});
+  };
+  const std::int64_t first = rows.begin / group, last = (rows.end() - 1) / group;
+  add(first, 1);
+  if (last > first) {
+    add(first + 1, last - first - 1);
+    add(last, 1);
+  }
+  return piece;
+}
+
+}  // namespace
+
+std::int64_t RowPiece::rows() const {
+  std::int64_t sum = 0;
+  for (const RowRuns& run : runs) sum += run.rows * run.count;
+  return sum;
+}
+
+std::int64_t RowSplit::group() const {
+  return std::accumulate(pieces_.begin(), pieces_.end(), std::int64_t{0});
+}
+
+std::vector<RowPiece> RowSplit::pieces_in(Range rows) const {
+  if (rows.empty()) return {};
+  if (is_whole()) return {RowPiece{{{0, rows.count, 1, rows.count}}}};
+  std::vector<RowPiece> found;
+  std::int64_t offset = 0;
+  for (const std::int64_t size : pieces_) {
+    if (RowPiece piece = piece_in(rows, offset, size, group()); !piece.runs.empty())
+      found.push_back(std::move(piece));
+    offset += size;
+  }
+  return found;
+}
+
+std::vector<Shape> RowSplit::matrices(Shape full) const {
+  std::vector<Shape> shapes;
+  for (const RowPiece& piece : pieces_in({0, full.rows})) shapes.push_back({piece.rows(), full.cols});
+  return shapes;
+}
+
+}  // namespace muonbench
