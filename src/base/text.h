@@ -22,7 +22,8 @@ enum class Quote { kNone, kSingle };
 [[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view between = ", ",
                                Quote quote = Quote::kNone);
 
-/// The candidate that `word` most likely means: a misspelling, a plural or a first part of it. Empty if none is near.
+/// The candidate that `word` most likely means: a misspelling, a plural or a first part of it. Empty if none
+/// is near.
 [[nodiscard]] std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace muonbench
