@@ -89,7 +89,8 @@ TEST(SplitQkv, IsOfTheShardsOwnRowsInBlockwise) {
                         {.pad_for_alignment = 1});
   const auto shapes = [&](std::size_t rank) {
     std::vector<Shape> found;
-    for (const Op& op : model.programs("blockwise").at(rank).ops)
+    const std::vector<StepProgram> programs = model.programs("blockwise");
+    for (const Op& op : programs.at(rank).ops)
       if (const auto* ns = std::get_if<NewtonSchulzOp>(&op.work)) found.push_back(ns->matrix);
     return found;
   };
