@@ -139,9 +139,7 @@ class CaseRun {
     RunConfig config;
     config.parallelism.pad_for_alignment = kPadForAlignment;
     config.run.param_dtype = DType::kFp32;
-    const std::string backend = context_.device.capabilities().backend;
-    for (const auto& [word, name] : kBackendNames)
-      if (name == backend) config.run.backend = word;
+    config.run.backend = value_in(kBackendNames, context_.device.capabilities().backend).value();
     config.muon = golden_.muon;
     config.adam = golden_.adam;
     if (golden_.kind == GoldenKind::kNewtonSchulz) {

@@ -65,8 +65,7 @@ using Field = std::variant<std::monostate, bool*, int*, std::int64_t*, std::uint
 template <class E, std::size_t N>
 [[nodiscard]] Field word_field(E& member, const NameTable<E, N>& names) {
   return WordField{std::string(name_in(names, member)), [&member, &names](const std::string& word) {
-                     for (const auto& [value, name] : names)
-                       if (name == word) member = value;
+                     if (const std::optional<E> value = value_in(names, word)) member = *value;
                    }};
 }
 

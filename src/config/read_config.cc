@@ -83,7 +83,6 @@ void check_param_groups(const Key& top, const RunConfig& config) {
   }
 }
 
-constexpr int kLargestCudaBatch = 65535;
 /// A tag that would do nothing is no mistake unless it is asked to do something.
 void check_qkv_splits(const Key& top, const RunConfig& config) {
   if (!config.muon.split_qkv || !config.model.params) return;
@@ -132,9 +131,8 @@ void check_backend_computes(const Key& top, const RunConfig& config) {
     case Backend::kCuda:
       if (config.muon.ns_algorithm == NsAlgorithm::kSyrk)
         top.at("muon.ns_algorithm").reject("gemm, as run.backend is cuda");
-      // The products of a batch are one launch, whose grid ends here.
-      if (config.muon.ns_batch_size > kLargestCudaBatch)
-        top.at("muon.ns_batch_size").reject(text("1..{}, as run.backend is cuda", kLargestCudaBatch));
+      if (config.muon.ns_batch_size > kMostTogether)
+        top.at("muon.ns_batch_size").reject(text("1..{}, as run.backend is cuda", kMostTogether));
       return;
   }
 }

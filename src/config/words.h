@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -55,6 +56,14 @@ template <class E, std::size_t N>
   for (const auto& [v, name] : table)
     if (v == value) return name;
   return "";
+}
+
+/// The value of a word; none if the table has no such word.
+template <class E, std::size_t N>
+[[nodiscard]] constexpr std::optional<E> value_in(const NameTable<E, N>& table, std::string_view word) {
+  for (const auto& [value, name] : table)
+    if (name == word) return value;
+  return std::nullopt;
 }
 
 }  // namespace muonbench

@@ -26,6 +26,9 @@ enum class ScaleMode { kSpectral, kUnitRmsNorm, kShapeScaling };
 /// each in a scratch of its own.
 enum class NsBatching { kInTurn, kTogether };
 
+/// The most matrices that are worked on together: the second dimension of a CUDA grid.
+inline constexpr int kMostTogether = 65535;
+
 /// One NS step: A = X X^T, B = b A + c A A, X <- a X + B X.
 struct NsCoefficients {
   double a = 0.0;

@@ -65,18 +65,16 @@ class ClosedForms : public testing::Test {
   /// `check(run, mode, context)` for every Muon mode on every domain of the job.
   template <class Check>
   void everywhere(RunConfig config, Check check) {
-    for (const DomainShape domain : domains_of(world_)) {
-      config.parallelism.gtp_remat = domain.gtp_remat;
-      config.parallelism.tp = domain.tp;
-      const auto run = resolve(config);
-      MpiDomain here(world_, run->grid);
-      for (const char* mode : kMuonModes) {
-        SCOPED_TRACE(testing::Message() << mode << " on " << domain.gtp_remat << " x " << domain.tp << ", "
-                                        << config.muon.coefficient_type << ", "
-                                        << name_in(kMatmulPrecisionNames, config.muon.fp32_matmul_prec));
-        check(*run, mode, here.context());
-      }
-    }
+    on_every_domain(world_, std::move(config),
+                    [&](const ResolvedRun& run, DomainShape domain, RankContext& context) {
+                      for (const char* mode : kMuonModes) {
+                        SCOPED_TRACE(testing::Message()
+                                     << mode << " on " << domain.gtp_remat << " x " << domain.tp << ", "
+                                     << run.config.muon.coefficient_type << ", "
+                                     << name_in(kMatmulPrecisionNames, run.config.muon.fp32_matmul_prec));
+                        check(run, mode, context);
+                      }
+                    });
   }
   MpiWorld world_;
 };

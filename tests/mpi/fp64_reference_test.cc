@@ -132,15 +132,12 @@ class Fp64Reference : public testing::Test {
  protected:
   template <class Check>
   void on_every_domain(RunConfig config, Check check) {
-    for (const DomainShape domain : domains_of(world_)) {
-      config.parallelism.gtp_remat = domain.gtp_remat;
-      config.parallelism.tp = domain.tp;
-      SCOPED_TRACE(testing::Message() << domain.gtp_remat << " x " << domain.tp << ", pads to "
-                                      << config.parallelism.pad_for_alignment);
-      const auto run = resolve(config);
-      MpiDomain here(world_, run->grid);
-      check(*run, domain, here.context());
-    }
+    muonbench::on_every_domain(
+        world_, std::move(config), [&](const ResolvedRun& run, DomainShape domain, RankContext& context) {
+          SCOPED_TRACE(testing::Message() << domain.gtp_remat << " x " << domain.tp << ", pads to "
+                                          << run.config.parallelism.pad_for_alignment);
+          check(run, domain, context);
+        });
   }
   MpiWorld world_;
 };

@@ -12,6 +12,7 @@
 #include "src/backend/select.h"
 #include "src/backend/transport.h"
 #include "src/bench/mode_run.h"
+#include "src/bench/resolve.h"
 
 namespace muonbench {
 
@@ -46,6 +47,19 @@ class MpiDomain {
   for (int tp = 1; tp <= world.runtime.size(); ++tp)
     if (world.runtime.size() % tp == 0) domains.push_back({world.runtime.size() / tp, tp});
   return domains;
+}
+
+/// `check(run, domain, context)` for the configuration on every domain of the job, each with communicators of
+/// its own.
+template <class Check>
+void on_every_domain(MpiWorld& world, RunConfig config, const Check& check) {
+  for (const DomainShape domain : domains_of(world)) {
+    config.parallelism.gtp_remat = domain.gtp_remat;
+    config.parallelism.tp = domain.tp;
+    const auto run = resolve(config);
+    MpiDomain here(world, run->grid);
+    check(*run, domain, here.context());
+  }
 }
 
 }  // namespace muonbench

@@ -36,14 +36,11 @@ class Parity : public testing::Test {
   /// The configuration on every domain of the job, each with communicators of its own.
   template <class Check>
   void on_every_domain(RunConfig config, Check check) {
-    for (const DomainShape domain : domains_of(world_)) {
-      config.parallelism.gtp_remat = domain.gtp_remat;
-      config.parallelism.tp = domain.tp;
-      SCOPED_TRACE(describe(domain, config));
-      const auto run = resolve(config);
-      MpiDomain here(world_, run->grid);
-      check(*run, here.context());
-    }
+    muonbench::on_every_domain(world_, std::move(config),
+                               [&](const ResolvedRun& run, DomainShape domain, RankContext& context) {
+                                 SCOPED_TRACE(describe(domain, run.config));
+                                 check(run, context);
+                               });
   }
   Outcome alone(std::string_view mode, const RunConfig& config) {
     const RankGrid one(GridShape{});

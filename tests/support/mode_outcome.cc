@@ -94,9 +94,7 @@ RunConfig run_config(const std::vector<Parameter>& params, DomainShape domain) {
   config.parallelism.gtp_remat = domain.gtp_remat;
   config.run.warmup_steps = 0;
   config.run.steps = 5;
-  const std::string tested = TestedBackend().backend;
-  for (const auto& [backend, name] : kBackendNames)
-    if (name == tested) config.run.backend = backend;
+  config.run.backend = value_in(kBackendNames, TestedBackend().backend).value();
   return config;
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "src/backend/cuda/pieces.h"
+#include "src/backend/merge_rows.h"
 
 namespace muonbench::cuda {
 namespace {
@@ -47,7 +48,7 @@ TEST(CudaPieces, OfTilesCoverEveryElementOnce) {
 
 TEST(CudaPieces, MergeRowsThatFollowOneAnotherOnBothSides) {
   const auto merged =
-      merge_rows({tile({4, 6}, 6, 6), tile({4, 6}, 8, 6), tile({0, 6}, 6, 6), tile({4, 6}, 6, 7)});
+      merge_rows({{tile({4, 6}, 6, 6), tile({4, 6}, 8, 6), tile({0, 6}, 6, 6), tile({4, 6}, 6, 7)}}).tiles;
   ASSERT_EQ(merged.size(), 3U);
   EXPECT_EQ(merged[0].shape, (Shape{1, 24}));
   EXPECT_EQ(merged[1].shape, (Shape{4, 6}));

@@ -27,18 +27,6 @@ void copy_row(const BoundTile& tile, std::int64_t row) {
 
 }  // namespace
 
-BoundCopy merge_rows(BoundCopy work) {
-  std::erase_if(work.tiles, [](const BoundTile& tile) { return tile.shape.elements() == Elements(0); });
-  for (BoundTile& tile : work.tiles) {
-    const std::int64_t cols = tile.shape.cols;
-    if (tile.src_stride != cols || tile.dst_stride != cols) continue;
-    tile.shape = Shape{.rows = 1, .cols = tile.shape.rows * cols};
-    tile.src_stride = tile.shape.cols;
-    tile.dst_stride = tile.shape.cols;
-  }
-  return work;
-}
-
 void copy_tiles(const BoundCopy& work) {
   for (const BoundTile& tile : work.tiles)
     for (std::int64_t row = 0; row < tile.shape.rows; ++row) copy_row(tile, row);

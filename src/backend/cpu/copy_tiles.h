@@ -6,10 +6,6 @@
 
 namespace muonbench::cpu {
 
-/// The same copy with fewer, longer rows: a tile whose rows follow one another on both sides becomes one row,
-/// and an empty one is left out.
-[[nodiscard]] BoundCopy merge_rows(BoundCopy work);
-
 /// Copies every tile, converting between fp32 and bf16 (to nearest, ties to even).
 void copy_tiles(const BoundCopy& work);
 

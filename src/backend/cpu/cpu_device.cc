@@ -13,6 +13,7 @@
 #include "src/backend/cpu/host_facts.h"
 #include "src/backend/cpu/newton_schulz.h"
 #include "src/backend/cpu/optimizer_kernels.h"
+#include "src/backend/merge_rows.h"
 #include "src/backend/out_of_memory.h"
 #include "src/base/check.h"
 #include "src/base/normal_rows.h"

@@ -88,49 +88,22 @@ MUONBENCH_VECTORIZED void fp32_from_bf16(float* out, const std::uint16_t* x, std
   for (std::int64_t i = 0; i < n; ++i) out[i] = muonbench::fp32_from_bf16(x[i]);
 }
 
-AdamScalars adam_scalars(const AdamRule& rule, std::int64_t step) {
-  const auto k = static_cast<double>(step);
-  return {.rule = rule,
-          .correction1 = static_cast<float>(1.0 - std::pow(rule.beta1, k)),
-          .correction2 = static_cast<float>(1.0 - std::pow(rule.beta2, k))};
-}
-
-namespace {
-
-// Weight decay within the gradient or within the update; the other one is 0 and left out.
-struct AdamDecay {
-  float coupled;
-  float decoupled;
-};
-
-MUONBENCH_VECTORIZED void adam_loop(const AdamState& state, const AdamScalars& scalars, AdamDecay decay,
-                                    std::int64_t n) {
+MUONBENCH_VECTORIZED void adam(const AdamState& state, const AdamScalars& scalars, std::int64_t n) {
   const float* __restrict gradient = state.gradient;
   float* __restrict master = state.master;
   float* __restrict exp_avg = state.exp_avg;
   float* __restrict exp_avg_sq = state.exp_avg_sq;
-  const AdamRule rule = scalars.rule;
-  const auto beta1 = static_cast<float>(rule.beta1), rest1 = static_cast<float>(1.0 - rule.beta1);
-  const auto beta2 = static_cast<float>(rule.beta2), rest2 = static_cast<float>(1.0 - rule.beta2);
+  const AdamScalars s = scalars;
   for (std::int64_t i = 0; i < n; ++i) {
     const float p = master[i];
-    const float g = decay.coupled == 0.0F ? gradient[i] : gradient[i] + decay.coupled * p;
-    const float m = beta1 * exp_avg[i] + rest1 * g;
-    const float v = beta2 * exp_avg_sq[i] + rest2 * g * g;
-    const float direction = (m / scalars.correction1) / (std::sqrt(v / scalars.correction2) + rule.eps);
+    const float g = s.coupled == 0.0F ? gradient[i] : gradient[i] + s.coupled * p;
+    const float m = s.beta1 * exp_avg[i] + s.rest1 * g;
+    const float v = s.beta2 * exp_avg_sq[i] + s.rest2 * g * g;
+    const float direction = (m / s.correction1) / (std::sqrt(v / s.correction2) + s.eps);
     exp_avg[i] = m;
     exp_avg_sq[i] = v;
-    master[i] = p - rule.lr * (decay.decoupled == 0.0F ? direction : direction + decay.decoupled * p);
+    master[i] = p - s.lr * (s.decoupled == 0.0F ? direction : direction + s.decoupled * p);
   }
-}
-
-}  // namespace
-
-void adam(const AdamState& state, const AdamScalars& scalars, std::int64_t n) {
-  const float decay = scalars.rule.weight_decay;
-  const AdamDecay split =
-      scalars.rule.decoupled_weight_decay ? AdamDecay{0.0F, decay} : AdamDecay{decay, 0.0F};
-  adam_loop(state, scalars, split, n);
 }
 
 void mirror_upper_triangle(float* matrix, std::int64_t n) {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "src/base/optimizer_rules.h"
+#include "src/base/adam_scalars.h"
 
 /// Loops over n elements, each element by itself: however an array is cut into pieces, the bits are the same.
 /// Every multiply and every add rounds (the build forbids contraction into fma).
@@ -33,15 +33,6 @@ void round_to_bf16_values(float* x, std::int64_t n);
 
 void bf16_from_fp32(std::uint16_t* out, const float* x, std::int64_t n);
 void fp32_from_bf16(float* out, const std::uint16_t* x, std::int64_t n);
-
-/// Scalars of one Adam step: AdamRule with the bias corrections 1 - beta^k.
-struct AdamScalars {
-  AdamRule rule;
-  float correction1 = 1.0F;
-  float correction2 = 1.0F;
-};
-/// `step` counts from 1. Corrections are computed in double and rounded once.
-[[nodiscard]] AdamScalars adam_scalars(const AdamRule& rule, std::int64_t step);
 
 struct AdamState {
   const float* gradient;

@@ -10,10 +10,11 @@
 
 #include "src/backend/cuda/cuda_check.h"
 
-/// Owners of what the CUDA runtime hands out. All are move-only, may be empty, and free on destruction.
+/// Owners of what the CUDA runtime and cuBLASLt hand out. All are move-only, may be empty, and free on
+/// destruction.
 namespace muonbench::cuda {
 
-template <class Handle, cudaError_t (*Destroy)(Handle)>
+template <class Handle, auto Destroy>
 class Owned {
  public:
   Owned() = default;

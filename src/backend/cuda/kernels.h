@@ -8,6 +8,7 @@
 
 #include "src/backend/cuda/pieces.h"
 #include "src/backend/work.h"
+#include "src/base/adam_scalars.h"
 
 /// Launches of this backend's own kernels. All pointers are device addresses, tables included; every call
 /// enqueues on `stream` and throws RuntimeFailure if the launch fails. No multiply and add are contracted
@@ -38,13 +39,6 @@ void launch_momentum(const PieceList<BoundMomentumItem>& list, const MomentumSca
 /// master <- master + (-lr) * update, and its bf16 copy where there is one.
 void launch_update(const PieceList<BoundUpdateItem>& list, float lr, cudaStream_t stream);
 
-/// AdamRule at one step as the numbers that one element needs.
-struct AdamScalars {
-  float beta1, rest1, beta2, rest2;
-  float correction1, correction2;
-  float lr, eps;
-  float coupled, decoupled;  ///< weight decay within the gradient, or within the update; the other is 0
-};
 void launch_adam(const PieceList<BoundAdamItem>& list, const AdamScalars& scalars, cudaStream_t stream);
 
 /// A tile as a kernel knows it: sizes of an element in bytes.

@@ -35,38 +35,21 @@ cublasComputeType_t compute_type(MatmulPrecision precision) {
   return CUBLAS_COMPUTE_32F;
 }
 
-/// A cuBLASLt object with its destructor.
-template <class Handle, cublasStatus_t (*Destroy)(Handle)>
-class OwnedLt {
- public:
-  OwnedLt() = default;
-  OwnedLt(const OwnedLt&) = delete;
-  OwnedLt& operator=(const OwnedLt&) = delete;
-  OwnedLt(OwnedLt&& other) noexcept : handle(std::exchange(other.handle, nullptr)) {}
-  OwnedLt& operator=(OwnedLt&& other) noexcept {
-    std::swap(handle, other.handle);
-    return *this;
-  }
-  ~OwnedLt() {
-    if (handle != nullptr) MUONBENCH_CUDA_NOEXCEPT(Destroy(handle));
-  }
-  Handle handle = nullptr;
-};
-using Description = OwnedLt<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
-using Layout = OwnedLt<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
-using Preference = OwnedLt<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
 template <class Value>
 void set(const Description& description, cublasLtMatmulDescAttributes_t attribute, Value value) {
-  MUONBENCH_CUDA(cublasLtMatmulDescSetAttribute(description.handle, attribute, &value, sizeof(value)));
+  MUONBENCH_CUDA(cublasLtMatmulDescSetAttribute(description.get(), attribute, &value, sizeof(value)));
 }
 template <class Value>
 void set(const Layout& layout, cublasLtMatrixLayoutAttribute_t attribute, Value value) {
-  MUONBENCH_CUDA(cublasLtMatrixLayoutSetAttribute(layout.handle, attribute, &value, sizeof(value)));
+  MUONBENCH_CUDA(cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof(value)));
 }
 template <class Value>
 void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attribute, Value value) {
-  MUONBENCH_CUDA(cublasLtMatmulPreferenceSetAttribute(preference.handle, attribute, &value, sizeof(value)));
+  MUONBENCH_CUDA(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof(value)));
 }
 
 /// A matrix as it lies in memory.
@@ -75,10 +58,11 @@ struct Stored {
 };
 
 Layout make_layout(const Product& product, const Stored& stored) {
-  Layout layout;
-  MUONBENCH_CUDA(cublasLtMatrixLayoutCreate(&layout.handle, data_type(product.storage),
+  cublasLtMatrixLayout_t created = nullptr;
+  MUONBENCH_CUDA(cublasLtMatrixLayoutCreate(&created, data_type(product.storage),
                                             static_cast<std::uint64_t>(stored.rows),
                                             static_cast<std::uint64_t>(stored.cols), stored.leading));
+  Layout layout(created);
   set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{product.batch});
   set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, product.stride);
   return layout;
@@ -130,8 +114,9 @@ class MatmulPlan {
       : a_(make_layout(product, stored_operand(product.m, product.k, product.lda, product.transpose_a))),
         b_(make_layout(product, stored_operand(product.k, product.n, product.ldb, product.transpose_b))),
         d_(make_layout(product, {product.m, product.n, product.ldd})) {
-    MUONBENCH_CUDA(
-        cublasLtMatmulDescCreate(&description_.handle, compute_type(product.precision), CUDA_R_32F));
+    cublasLtMatmulDesc_t created = nullptr;
+    MUONBENCH_CUDA(cublasLtMatmulDescCreate(&created, compute_type(product.precision), CUDA_R_32F));
+    description_ = Description(created);
     set(description_, CUBLASLT_MATMUL_DESC_TRANSA, product.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(description_, CUBLASLT_MATMUL_DESC_TRANSB, product.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     choose_algorithm(handle, product);
@@ -139,17 +124,18 @@ class MatmulPlan {
 
   void enqueue(cublasLtHandle_t handle, const Matmul::Operands& o, void* workspace,
                cudaStream_t stream) const {
-    MUONBENCH_CUDA(cublasLtMatmul(handle, description_.handle, &o.alpha, o.a, a_.handle, o.b, b_.handle,
-                                  &o.beta, o.c, d_.handle, o.d, d_.handle, &algorithm_, workspace,
-                                  kMatmulWorkspace, stream));
+    MUONBENCH_CUDA(cublasLtMatmul(handle, description_.get(), &o.alpha, o.a, a_.get(), o.b, b_.get(), &o.beta,
+                                  o.c, d_.get(), o.d, d_.get(), &algorithm_, workspace, kMatmulWorkspace,
+                                  stream));
   }
 
  private:
   // Of what the library proposes, by rules: measuring here might choose differently on two ranks, whose
   // copies of a matrix would then drift apart.
   void choose_algorithm(cublasLtHandle_t handle, const Product& product) {
-    Preference preference;
-    MUONBENCH_CUDA(cublasLtMatmulPreferenceCreate(&preference.handle));
+    cublasLtMatmulPreference_t created = nullptr;
+    MUONBENCH_CUDA(cublasLtMatmulPreferenceCreate(&created));
+    const Preference preference(created);
     set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kMatmulWorkspace});
     // Splits of k are added up in one order, in fp32.
     set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
@@ -161,8 +147,8 @@ class MatmulPlan {
     std::array<cublasLtMatmulHeuristicResult_t, kProposals> found{};
     int count = 0;
     const cublasStatus_t result =
-        cublasLtMatmulAlgoGetHeuristic(handle, description_.handle, a_.handle, b_.handle, d_.handle,
-                                       d_.handle, preference.handle, kProposals, found.data(), &count);
+        cublasLtMatmulAlgoGetHeuristic(handle, description_.get(), a_.get(), b_.get(), d_.get(), d_.get(),
+                                       preference.get(), kProposals, found.data(), &count);
     const auto proposed = std::remove_if(
         found.begin(), found.begin() + count,
         [](const cublasLtMatmulHeuristicResult_t& one) { return one.state != CUBLAS_STATUS_SUCCESS; });
@@ -179,22 +165,23 @@ class MatmulPlan {
   cublasLtMatmulAlgo_t algorithm_{};
 };
 
-Matmul::Matmul() { MUONBENCH_CUDA(cublasLtCreate(&handle_)); }
-
-Matmul::~Matmul() {
-  plans_.clear();
-  MUONBENCH_CUDA_NOEXCEPT(cublasLtDestroy(handle_));
+Matmul::Matmul() {
+  cublasLtHandle_t created = nullptr;
+  MUONBENCH_CUDA(cublasLtCreate(&created));
+  handle_ = LtHandle(created);
 }
+
+Matmul::~Matmul() = default;
 
 const MatmulPlan& Matmul::plan(const Product& product) {
   std::unique_ptr<MatmulPlan>& plan = plans_[product];
-  if (plan == nullptr) plan = std::make_unique<MatmulPlan>(handle_, product);
+  if (plan == nullptr) plan = std::make_unique<MatmulPlan>(handle_.get(), product);
   return *plan;
 }
 
 void Matmul::enqueue(const MatmulPlan& plan, const Operands& operands, void* workspace,
                      cudaStream_t stream) const {
-  plan.enqueue(handle_, operands, workspace, stream);
+  plan.enqueue(handle_.get(), operands, workspace, stream);
 }
 
 }  // namespace muonbench::cuda

@@ -8,7 +8,7 @@
 #include <map>
 #include <memory>
 
-#include "src/backend/cuda/cuda_check.h"
+#include "src/backend/cuda/cuda_resources.h"
 #include "src/base/dtype.h"
 #include "src/ns/ns_options.h"
 
@@ -60,7 +60,8 @@ class Matmul {
   void enqueue(const MatmulPlan& plan, const Operands& operands, void* workspace, cudaStream_t stream) const;
 
  private:
-  cublasLtHandle_t handle_ = nullptr;
+  using LtHandle = Owned<cublasLtHandle_t, cublasLtDestroy>;
+  LtHandle handle_;  ///< of the plans: first made, last gone
   std::map<Product, std::unique_ptr<MatmulPlan>> plans_;
 };
 

@@ -13,8 +13,6 @@
 namespace muonbench::cuda {
 namespace {
 
-// A grid's second dimension.
-constexpr std::size_t kMostMatrices = 65535;
 // Below this many operations a GPU is done before a host has launched the next kernel: about a millisecond.
 constexpr double kLaunchBoundFlops = 1e12;
 
@@ -61,8 +59,8 @@ void refuse_unsupported(const CudaDevice& device, const BoundNewtonSchulz& work)
   MUONBENCH_CHECK(options.storage == storage && options.batching == can.batching,
                   "NS was planned for another device: {} B an element of X, expected {}, or another batching",
                   size_of(options.storage).value(), size_of(storage).value());
-  MUONBENCH_CHECK(work.items.size() <= kMostMatrices, "{} matrices in a batch, at most {} expected",
-                  work.items.size(), kMostMatrices);
+  MUONBENCH_CHECK(std::ssize(work.items) <= kMostTogether, "{} matrices in a batch, at most {} expected",
+                  work.items.size(), kMostTogether);
 }
 
 class NewtonSchulzKernel final : public Kernel {

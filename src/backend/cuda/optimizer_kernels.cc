@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/cuda/optimizer_kernels.h"
 
-#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "src/backend/cuda/kernels.h"
+#include "src/backend/merge_rows.h"
 
 namespace muonbench::cuda {
 namespace {
@@ -41,20 +41,6 @@ class ListKernel final : public Kernel {
 template <class Item, class Launch>
 std::unique_ptr<Kernel> make_list_kernel(CudaDevice& device, const std::vector<Item>& items, Launch launch) {
   return std::make_unique<ListKernel<Item, Launch>>(device, items, std::move(launch));
-}
-
-AdamScalars adam_scalars(const AdamRule& rule, std::int64_t step) {
-  const auto k = static_cast<double>(step);
-  return {.beta1 = static_cast<float>(rule.beta1),
-          .rest1 = static_cast<float>(1.0 - rule.beta1),
-          .beta2 = static_cast<float>(rule.beta2),
-          .rest2 = static_cast<float>(1.0 - rule.beta2),
-          .correction1 = static_cast<float>(1.0 - std::pow(rule.beta1, k)),
-          .correction2 = static_cast<float>(1.0 - std::pow(rule.beta2, k)),
-          .lr = rule.lr,
-          .eps = rule.eps,
-          .coupled = rule.decoupled_weight_decay ? 0.0F : rule.weight_decay,
-          .decoupled = rule.decoupled_weight_decay ? rule.weight_decay : 0.0F};
 }
 
 class CopyKernel final : public Kernel {
@@ -129,7 +115,7 @@ std::unique_ptr<Kernel> prepare_adam(CudaDevice& device, const BoundAdam& work) 
 }
 
 std::unique_ptr<Kernel> prepare_copy(CudaDevice& device, BoundCopy work) {
-  return std::make_unique<CopyKernel>(device, merge_rows(std::move(work.tiles)));
+  return std::make_unique<CopyKernel>(device, merge_rows(std::move(work)).tiles);
 }
 
 std::unique_ptr<Kernel> prepare_zero_fill(CudaDevice& device, BoundZeroFill work) {

@@ -31,19 +31,6 @@ std::vector<Piece> cut_into_pieces(const std::vector<std::int64_t>& sizes, std::
   return pieces;
 }
 
-std::vector<BoundTile> merge_rows(std::vector<BoundTile> tiles) {
-  std::erase_if(tiles, [](const BoundTile& tile) { return tile.shape.elements() == Elements(0); });
-  for (BoundTile& tile : tiles) {
-    const std::int64_t cols = tile.shape.cols;
-    const bool follow = tile.src_stride == cols && tile.dst_stride == cols;
-    if (!follow && tile.shape.rows > 1) continue;
-    tile.shape = Shape{.rows = 1, .cols = tile.shape.rows * cols};
-    tile.src_stride = tile.shape.cols;
-    tile.dst_stride = tile.shape.cols;
-  }
-  return tiles;
-}
-
 std::vector<TilePart> cut_tiles(const std::vector<BoundTile>& tiles, std::int64_t size) {
   std::vector<TilePart> parts;
   for (std::size_t i = 0; i < tiles.size(); ++i) {

@@ -30,10 +30,6 @@ struct TilePart {
   std::int64_t col = 0;
 };
 
-/// The same copy with fewer, longer rows: a tile whose rows follow one another on both sides becomes one row,
-/// and an empty one is left out.
-[[nodiscard]] std::vector<BoundTile> merge_rows(std::vector<BoundTile> tiles);
-
 /// Parts of at most about `size` elements: several rows of a narrow tile, or a piece of one row of a wide
 /// one.
 [[nodiscard]] std::vector<TilePart> cut_tiles(const std::vector<BoundTile>& tiles, std::int64_t size);

@@ -14,12 +14,7 @@
 namespace muonbench::cuda {
 namespace {
 
-/// A transfer whose data goes on to the device when the peers have been waited for.
-class StagedWork : public Transfer {
- public:
-  /// Waits for the peers, then sends what they sent on to the device.
-  virtual void complete() = 0;
-};
+class StagedWork;
 
 /// What a communicator and its transfers share; it lives until the last of them is gone.
 struct Staging {
@@ -29,79 +24,108 @@ struct Staging {
   OwnedEvent unloaded;              ///< the receive area was copied to the device
   StagedWork* in_flight = nullptr;  ///< started, and its data not yet on its way to the device
 
-  /// Makes the areas large enough. No transfer may be using them.
-  void reserve(std::size_t send_bytes, std::size_t receive_bytes) {
-    MUONBENCH_CUDA(cudaEventSynchronize(unloaded.get()));
-    sends.reserve(send_bytes);
-    receives.reserve(receive_bytes);
+  /// Differ once an area moved.
+  [[nodiscard]] std::pair<int, int> generations() const {
+    return {sends.generation(), receives.generation()};
   }
+};
+
+/// A transfer by way of the areas: to the host, among the ranks there, and back. What is copied, and what the
+/// host does with it, is the derived class's.
+class StagedWork : public Transfer {
+ public:
+  explicit StagedWork(std::shared_ptr<Staging> staging) : staging_(std::move(staging)), done_(make_event()) {}
+  StagedWork(const StagedWork&) = delete;
+  StagedWork& operator=(const StagedWork&) = delete;
+  StagedWork(StagedWork&&) = delete;
+  StagedWork& operator=(StagedWork&&) = delete;
+  ~StagedWork() override {
+    if (staging_->in_flight == this) staging_->in_flight = nullptr;
+  }
+
+  void start(Queue queue) final {
+    complete_in_flight();
+    if (host_ == nullptr || generations_ != staging_->generations()) {
+      host_.reset();
+      host_ = prepare_host(*staging_->host);
+      generations_ = staging_->generations();
+    }
+    queue_ = queue;
+    // From now on this rank, and then its peers, write into the areas.
+    MUONBENCH_CUDA(cudaEventSynchronize(staging_->unloaded.get()));
+    copy_to_host(staging_->device.stream(queue));
+    staging_->device.synchronize(queue);
+    host_->start(Queue{});
+    staging_->in_flight = this;
+  }
+
+  void wait(Queue queue) final {
+    if (staging_->in_flight == this) complete();
+    MUONBENCH_CUDA(cudaStreamWaitEvent(staging_->device.stream(queue), done_.get(), 0));
+  }
+
+ protected:
+  [[nodiscard]] const PinnedArea& send_area() const { return staging_->sends; }
+  [[nodiscard]] const PinnedArea& receive_area() const { return staging_->receives; }
+
+  /// Makes the areas large enough.
+  void reserve(std::size_t send_bytes, std::size_t receive_bytes) {
+    complete_in_flight();
+    MUONBENCH_CUDA(cudaEventSynchronize(staging_->unloaded.get()));
+    staging_->sends.reserve(send_bytes);
+    staging_->receives.reserve(receive_bytes);
+  }
+
+ private:
+  /// The work in the areas as they lie now.
+  [[nodiscard]] virtual std::unique_ptr<Transfer> prepare_host(Comm& host) const = 0;
+  virtual void copy_to_host(cudaStream_t stream) const = 0;
+  virtual void copy_to_device(cudaStream_t stream) const = 0;
+
+  /// Waits for the peers, then sends what they sent on to the device.
+  void complete() {
+    staging_->in_flight = nullptr;
+    host_->wait(Queue{});
+    const cudaStream_t stream = staging_->device.stream(queue_);
+    copy_to_device(stream);
+    MUONBENCH_CUDA(cudaEventRecord(staging_->unloaded.get(), stream));
+    MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
+  }
+  void complete_in_flight() {
+    if (staging_->in_flight != nullptr) staging_->in_flight->complete();
+  }
+
+  std::shared_ptr<Staging> staging_;
+  OwnedEvent done_;
+  Queue queue_;  ///< of the last start
+  std::unique_ptr<Transfer> host_;
+  std::pair<int, int> generations_;  ///< of the areas for which host_ was prepared
 };
 
 class StagedTransfer final : public StagedWork {
  public:
   StagedTransfer(std::shared_ptr<Staging> staging, PeerTransfers work)
-      : staging_(std::move(staging)),
+      : StagedWork(std::move(staging)),
         work_(std::move(work)),
         sends_(work_.sends, work_.rank, work_.dtype),
-        receives_(work_.receives, work_.rank, work_.dtype),
-        done_(make_event()) {
-    if (staging_->in_flight != nullptr) staging_->in_flight->complete();
-    staging_->reserve(sends_.size(), receives_.size());
-  }
-  StagedTransfer(const StagedTransfer&) = delete;
-  StagedTransfer& operator=(const StagedTransfer&) = delete;
-  StagedTransfer(StagedTransfer&&) = delete;
-  StagedTransfer& operator=(StagedTransfer&&) = delete;
-  ~StagedTransfer() override {
-    if (staging_->in_flight == this) staging_->in_flight = nullptr;
-  }
-
-  void start(Queue queue) override {
-    if (staging_->in_flight != nullptr) staging_->in_flight->complete();
-    prepare_host();
-    queue_ = queue;
-    const cudaStream_t stream = staging_->device.stream(queue);
-    copy_own_block(work_, stream);
-    sends_.copy_to_host(staging_->sends, stream);
-    staging_->device.synchronize(queue);
-    // Peers write into the receive area from now on.
-    MUONBENCH_CUDA(cudaEventSynchronize(staging_->unloaded.get()));
-    host_->start(Queue{});
-    staging_->in_flight = this;
-  }
-
-  void wait(Queue queue) override {
-    if (staging_->in_flight == this) complete();
-    MUONBENCH_CUDA(cudaStreamWaitEvent(staging_->device.stream(queue), done_.get(), 0));
-  }
-
-  void complete() override {
-    staging_->in_flight = nullptr;
-    host_->wait(Queue{});
-    const cudaStream_t stream = staging_->device.stream(queue_);
-    receives_.copy_to_device(staging_->receives, stream);
-    MUONBENCH_CUDA(cudaEventRecord(staging_->unloaded.get(), stream));
-    MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
+        receives_(work_.receives, work_.rank, work_.dtype) {
+    reserve(sends_.size(), receives_.size());
   }
 
  private:
-  /// The transfer of the areas. They may have grown, and moved, since the last start.
-  void prepare_host() {
-    const std::pair generations{staging_->sends.generation(), staging_->receives.generation()};
-    if (host_ != nullptr && generations == generations_) return;
-    host_.reset();
-    host_ = staging_->host->prepare(
-        BoundAllToAll{work_.dtype, sends_.in(staging_->sends), receives_.in(staging_->receives)});
-    generations_ = generations;
+  [[nodiscard]] std::unique_ptr<Transfer> prepare_host(Comm& host) const override {
+    return host.prepare(BoundAllToAll{work_.dtype, sends_.in(send_area()), receives_.in(receive_area())});
+  }
+  void copy_to_host(cudaStream_t stream) const override {
+    copy_own_block(work_, stream);
+    sends_.copy_to_host(send_area(), stream);
+  }
+  void copy_to_device(cudaStream_t stream) const override {
+    receives_.copy_to_device(receive_area(), stream);
   }
 
-  std::shared_ptr<Staging> staging_;
   PeerTransfers work_;
   StagedPieces sends_, receives_;
-  OwnedEvent done_;
-  Queue queue_;  ///< of the last start
-  std::unique_ptr<Transfer> host_;
-  std::pair<int, int> generations_;
 };
 
 template <class Visit>
@@ -119,88 +143,43 @@ template <class Bound>
 class StagedReduction final : public StagedWork {
  public:
   StagedReduction(std::shared_ptr<Staging> staging, Bound work, Reductions pieces)
-      : staging_(std::move(staging)),
-        work_(std::move(work)),
-        reductions_(std::move(pieces)),
-        done_(make_event()) {
-    if (staging_->in_flight != nullptr) staging_->in_flight->complete();
+      : StagedWork(std::move(staging)), work_(std::move(work)), reductions_(std::move(pieces)) {
     Elements total;
     for_each_segment(work_, [&total](const BoundSegment& segment) { total += Elements(segment.size); });
-    staging_->reserve(0, static_cast<std::size_t>(bytes_of(total, DType::kFp32).value()));
-  }
-  StagedReduction(const StagedReduction&) = delete;
-  StagedReduction& operator=(const StagedReduction&) = delete;
-  StagedReduction(StagedReduction&&) = delete;
-  StagedReduction& operator=(StagedReduction&&) = delete;
-  ~StagedReduction() override {
-    if (staging_->in_flight == this) staging_->in_flight = nullptr;
+    reserve(0, static_cast<std::size_t>(bytes_of(total, DType::kFp32).value()));
   }
 
-  void start(Queue queue) override {
-    if (staging_->in_flight != nullptr) staging_->in_flight->complete();
-    prepare_host();
-    queue_ = queue;
-    MUONBENCH_CUDA(cudaEventSynchronize(staging_->unloaded.get()));
-    const cudaStream_t stream = staging_->device.stream(queue);
-    std::byte* at = staging_->receives.data();
+ private:
+  [[nodiscard]] std::unique_ptr<Transfer> prepare_host(Comm& host) const override {
+    Bound moved = work_;
+    auto* at = static_cast<float*>(static_cast<void*>(receive_area().data()));
+    for_each_segment(moved, [&at](BoundSegment& segment) {
+      segment.data = at;
+      at += segment.size;
+    });
+    return host.prepare(std::move(moved));
+  }
+  void copy_to_host(cudaStream_t stream) const override {
+    std::byte* at = receive_area().data();
     for (const ReducedPiece& piece : reductions_.pieces) {
       MUONBENCH_CUDA(cudaMemcpyAsync(at, piece.data, bytes(piece), cudaMemcpyDeviceToHost, stream));
       at += bytes(piece);
     }
-    staging_->device.synchronize(queue);
-    host_->start(Queue{});
-    staging_->in_flight = this;
   }
-
-  void wait(Queue queue) override {
-    if (staging_->in_flight == this) complete();
-    MUONBENCH_CUDA(cudaStreamWaitEvent(staging_->device.stream(queue), done_.get(), 0));
-  }
-
-  void complete() override {
-    staging_->in_flight = nullptr;
-    host_->wait(Queue{});
-    const cudaStream_t stream = staging_->device.stream(queue_);
-    const std::byte* at = staging_->receives.data();
+  void copy_to_device(cudaStream_t stream) const override {
+    const std::byte* at = receive_area().data();
     for (const ReducedPiece& piece : reductions_.pieces) {
       if (reductions_.arrives_here(piece))
         MUONBENCH_CUDA(cudaMemcpyAsync(piece.data, at, bytes(piece), cudaMemcpyHostToDevice, stream));
       at += bytes(piece);
     }
-    MUONBENCH_CUDA(cudaEventRecord(staging_->unloaded.get(), stream));
-    MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
   }
-
- private:
   static std::size_t bytes(const ReducedPiece& piece) {
     return static_cast<std::size_t>(bytes_of(Elements(piece.size), DType::kFp32).value());
   }
 
-  /// The same work in the area, which may have grown, and moved, since the last start.
-  void prepare_host() {
-    if (host_ != nullptr && staging_->receives.generation() == generation_) return;
-    host_.reset();
-    host_ = staging_->host->prepare(in_area());
-    generation_ = staging_->receives.generation();
-  }
-
-  [[nodiscard]] Bound in_area() const {
-    Bound moved = work_;
-    auto* at = static_cast<float*>(static_cast<void*>(staging_->receives.data()));
-    for_each_segment(moved, [&at](BoundSegment& segment) {
-      segment.data = at;
-      at += segment.size;
-    });
-    return moved;
-  }
-
-  std::shared_ptr<Staging> staging_;
   Bound work_;
   Reductions reductions_;  // of work_
-  OwnedEvent done_;
-  Queue queue_;  ///< of the last start
-  std::unique_ptr<Transfer> host_;
-  int generation_ = 0;
 };
 
 class StagedComm final : public Comm {
