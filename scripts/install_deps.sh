@@ -14,7 +14,8 @@ packages=(
 )
 case "${1-}" in
   "") ;;
-  --test) packages+=(libgtest-dev clang-format clang-tidy python3 python3-numpy python3-scipy python3-jsonschema) ;;
+  --test) packages+=(libgtest-dev clang-format clang-tidy python3 python3-numpy python3-scipy
+    python3-jsonschema python3-matplotlib) ;;
   *)
     echo "usage: $0 [--test]" >&2
     exit 2
