@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <unistd.h>
 
 #include "src/backend/mpi/mpi_control_plane.h"
 #include "src/backend/mpi/mpi_runtime.h"
+#include "src/base/end_process.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -87,7 +87,7 @@ int run_process(int argc, char** argv) {
   try {
     const int code = run_with_mpi(parsed.arguments, runtime, interrupt, watchdog);
     // The launcher is on its way out, and MPI_Finalize would wait for it.
-    if (code == static_cast<int>(ExitCode::kInterrupted)) _exit(code);
+    if (code == static_cast<int>(ExitCode::kInterrupted)) end_process(ExitCode::kInterrupted);
     return code;
   } catch (const Error& error) {
     end_job(error.code(), error.what());

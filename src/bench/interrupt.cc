@@ -4,10 +4,10 @@
 
 #include <chrono>
 #include <signal.h>
-#include <unistd.h>
 #include <utility>
 
 #include "src/base/check.h"
+#include "src/base/end_process.h"
 #include "src/base/error.h"
 
 namespace muonbench {
@@ -68,8 +68,8 @@ void Interrupt::watch() {
     if (over_) return;
     std::this_thread::sleep_for(kLook);
   }
-  // The step is longer than the grace. Nothing is cleaned up: the main thread may hold any lock.
-  _exit(static_cast<int>(ExitCode::kInterrupted));
+  // The step is longer than the grace.
+  end_process(ExitCode::kInterrupted);
 }
 
 }  // namespace muonbench

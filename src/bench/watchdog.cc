@@ -3,9 +3,9 @@
 #include "src/bench/watchdog.h"
 
 #include <algorithm>
-#include <unistd.h>
 #include <utility>
 
+#include "src/base/end_process.h"
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -46,9 +46,7 @@ void Watchdog::watch() {
     log_error(
         text("watchdog: {}: {} was not over after run.timeout_seconds = {}; a peer may be dead or stalled",
              who_, what_, timeout_.count()));
-    // No clean-up: whatever holds the main thread may hold a lock that a destructor or MPI_Finalize would
-    // wait for.
-    _exit(static_cast<int>(ExitCode::kTimeout));
+    end_process(ExitCode::kTimeout);
   }
 }
 
