@@ -47,22 +47,23 @@ bool leads_to(int file, std::uint16_t port) {
   return false;
 }
 
-/// Puts a file without data in the connection's place: its number stays taken, so that a thread which still
-/// uses it meets nothing else.
-void leave_launcher() {
-  const std::uint16_t port = launcher_port();
-  const int nothing = port == 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (nothing < 0) return;
-  bool left = false;
-  for (int file = kFirstFile; file < kMostFiles; ++file)
-    if (leads_to(file, port)) left = dup2(nothing, file) == file || left;
-  if (left) nanosleep(&kMoment, nullptr);
-}
-
 }  // namespace
 
+bool leave_launcher() {
+  const std::uint16_t port = launcher_port();
+  const int nothing = port == 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing < 0) return false;
+  bool left = false;
+  // A file without data takes the connection's place: its number stays taken, so that a thread which still
+  // uses it meets nothing else.
+  for (int file = kFirstFile; file < kMostFiles; ++file)
+    if (leads_to(file, port)) left = dup2(nothing, file) == file || left;
+  close(nothing);
+  return left;
+}
+
 void end_process(ExitCode code) {
-  leave_launcher();
+  if (leave_launcher()) nanosleep(&kMoment, nullptr);
   _exit(static_cast<int>(code));
 }
 

@@ -6,6 +6,10 @@
 
 namespace muonbench {
 
+/// Closes this process's connection to the launcher, if the launcher told where it listens. True if there was
+/// one. MPI cannot be used any more then.
+bool leave_launcher();
+
 /// Ends this process from any thread and without clean-up: another thread may hold a lock that a destructor
 /// or MPI_Finalize would wait for. The launcher sees an unclean exit and ends the other ranks.
 ///
