@@ -33,6 +33,10 @@ struct CollectedEnvironment {
 };
 [[nodiscard]] CollectedEnvironment collect_environment(const Provenance& provenance, RankContext& context);
 
+/// One line that names the kinds of device and a rank of each, if there are several: what is promised about
+/// bits holds among equal devices. Else empty.
+[[nodiscard]] std::string unlike_devices(const std::vector<DeviceInfo>& devices);
+
 [[nodiscard]] ModelInfo model_info(const StepInputs& inputs);
 [[nodiscard]] std::vector<HomeInfo> home_infos(const StepInputs& inputs);
 

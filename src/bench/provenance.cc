@@ -86,4 +86,14 @@ CollectedEnvironment collect_environment(const Provenance& provenance, RankConte
   return collected;
 }
 
+std::string unlike_devices(const std::vector<DeviceInfo>& devices) {
+  std::map<std::string, int> first_rank;
+  for (const DeviceInfo& device : devices) first_rank.try_emplace(device.name, device.rank);
+  if (first_rank.size() < 2) return {};
+  std::string kinds;
+  for (const auto& [name, rank] : first_rank)
+    kinds += text("{}{} (rank {})", kinds.empty() ? "" : ", ", name, rank);
+  return text("devices differ: {}; equal bits are promised among equal devices alone", kinds);
+}
+
 }  // namespace muonbench

@@ -34,6 +34,8 @@ class Session {
     context_.expect("comparing what the ranks ask for with the memory that there is");
     require_memory(run_.config.modes, run_.inputs, environment.info.devices, context_);
     say_which_groups_overlap();
+    if (const std::string unlike = unlike_devices(environment.info.devices); !unlike.empty())
+      log_warn(unlike);
     outcome_.result.environment = environment.info;
     outcome_.result.config_json = run_.config.resolved_json;
     outcome_.result.argv = provenance_.argv;
