@@ -60,8 +60,7 @@ TEST(ConfigRefusal, NamesAnUnknownKeyAndTheNearestOne) {
       {minimal_and(R"("warmpu": 3)"), "warmpu: unknown key, did you mean run.warmup_steps?"},
       {minimal_and(R"("domain": {"gtp": 2})"),
        "domain: unknown key, known here: schema_version, name, model, parallelism, modes, muon, adam, "
-       "gradients, run, "
-       "require, layer_wise"},
+       "layer_wise, gradients, run, require"},
       {R"({"model": {"params": [{"name": "v", "shape": [1, 1]}, {"name": "w", "shap": [1, 1]}]}})",
        "model.params[1].shap: unknown key, did you mean shape?"},
       {R"({"model": {"transformer": {"ffn_hiden": 4}}})",
