@@ -43,6 +43,7 @@ void store_weight(void* weight, const float* master, std::int64_t at, std::int64
 /// Moments as the loop takes them: fp32, copied and rounded back where they are kept in bf16.
 class Moments {
  public:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
   Moments(void* kept, DType dtype, std::int64_t at, std::int64_t n) : dtype_(dtype), n_(n) {
     switch (dtype_) {
       case DType::kFp32: values_ = static_cast<float*>(kept) + at; break;
@@ -66,7 +67,7 @@ class Moments {
   std::int64_t n_;
   float* values_ = nullptr;
   std::uint16_t* rounded_ = nullptr;
-  std::array<float, kPiece> copy_;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled where it is used
+  std::array<float, kPiece> copy_;  // filled where it is used: zeros would cost a pass of their own
 };
 
 void run_adam_item(const BoundAdamItem& item, DType dtype, const AdamScalars& scalars) {
