@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).absolute().parents[1]
 REPLICAS = (8, 16, 64)
 # Name of a scheme -> what asks for it; the last is adam_dim0 of the same plans.
 SCHEMES = {

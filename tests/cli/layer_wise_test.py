@@ -105,6 +105,15 @@ class LayerWise(CliTest):
         self.assertEqual(run.ranks("layer_wise", "sent_bytes"), [3 * 2 * size for size in owned])
         self.assertEqual(run.ranks("layer_wise", "received_bytes"), [2 * (sum(owned) - size) for size in owned])
 
+    def test_reduces_gradients_to_their_owners_before_the_step(self):
+        # The program compares what communicators counted with its own counts, reductions of gradients apart.
+        for layout in ({"dp": 4}, {"dp": 2, "gtp_remat": 2}):
+            run = self.run_ok(4, job(MODEL, run={**BF16, "timing": "phases"}, parallelism=layout))
+            phases = run.mode("layer_wise")["phases_seconds"]
+            self.assertGreater(phases["grad_reduce"], 0)
+            self.assertGreater(phases["param_gather"], 0)
+            self.assertIs(run.mode("layer_wise")["parity"]["bit_identical"], True)
+
     def test_names_bad_values_of_its_state(self):
         for name in ("embed", "w.3"):
             inject = [{"param": name, "step": 1, "row": 5, "column": 3, "value": "nan"}]
