@@ -5,7 +5,7 @@
 
   scripts/compare.py BASELINE.json CANDIDATE.json [--threshold 0.05] [--exact-only]
 
-Exact fields (every *_bytes but process_peak_bytes, collectives, ns_calls, ns_flops, homes) must be equal; digests too
+Exact fields (every *_bytes but process_peak_bytes, collectives, ns_calls, ns_flops, homes, owners) must be equal; digests too
 where the fingerprints (device, library versions, ranks per host) agree. Times are judged as the ratio
 layer_sharded / duplicated inside each file, and as absolute medians only where the fingerprints agree.
 
@@ -86,6 +86,10 @@ def exact_fields(result, with_digests):
     for home in result.get("homes", []):
         fields[f"homes/{home['param']}"] = (home["g"], home["t"])
     for mode in result["modes"]:
+        for owner in mode.get("owners") or []:
+            fields[f"{mode['mode']}/owners/{owner['param']}"] = owner["dp"]
+        for home in mode.get("homes") or []:
+            fields[f"{mode['mode']}/homes/{home['param']}"] = (home["g"], home["t"])
         for rank in mode["ranks"]:
             where = f"{mode['mode']}/rank {rank['rank']}"
             for key in RANK_COUNTERS:

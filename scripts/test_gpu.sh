@@ -21,6 +21,7 @@ programs=(
   tests/conformance/cuda_device_test
   tests/cuda/comm_test_program
   tests/mpi/parity_test_program
+  tests/mpi/layer_wise_test_program
   tests/mpi/closed_forms_test_program
 )
 
@@ -137,6 +138,7 @@ muonbench=$bin/src/muonbench
 device_test=$bin/tests/conformance/cuda_device_test
 comm_test=$bin/tests/cuda/comm_test_program
 parity_test=$bin/tests/mpi/parity_test_program
+layer_wise_test=$bin/tests/mpi/layer_wise_test_program
 closed_forms_test=$bin/tests/mpi/closed_forms_test_program
 golden() { golden_words=("$muonbench" golden tests/golden/golden.json --set run.backend=cuda --set "run.transport=$1"); }
 
@@ -160,6 +162,10 @@ for n in 1 2 4 8; do
   step "parity over mpi, $n ranks on one GPU" 120 "${one[@]}" "${over_mpi[@]}" "${job[@]}" $n "$parity_test"
 done
 step "parity over nccl, 1 rank" 60 "${one[@]}" "${over_nccl[@]}" "${job[@]}" 1 "$parity_test"
+for n in 2 4; do
+  step "whole weights on replicas over mpi, $n ranks on one GPU" 120 \
+    "${one[@]}" "${over_mpi[@]}" "${job[@]}" $n "$layer_wise_test"
+done
 for n in 1 4; do
   step "closed forms over mpi, $n ranks on one GPU" 90 "${one[@]}" "${over_mpi[@]}" "${job[@]}" $n "$closed_forms_test"
 done
@@ -171,6 +177,8 @@ done
 if [ "$gpu_count" -gt 1 ]; then
   step "transports, $gpu_count ranks on as many GPUs" 60 "${all[@]}" "${job[@]}" "$gpu_count" "$comm_test"
   step "parity over nccl, $gpu_count ranks" 120 "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$parity_test"
+  step "whole weights on replicas over nccl, $gpu_count ranks" 120 \
+    "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$layer_wise_test"
   step "closed forms over nccl, $gpu_count ranks" 90 \
     "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$closed_forms_test"
   step "golden files over nccl, $gpu_count ranks" 60 "${all[@]}" "${job[@]}" "$gpu_count" "${golden_words[@]}"

@@ -65,14 +65,15 @@ struct BoundUpdate {
 struct BoundAdamItem {
   const float* gradient = nullptr;
   float* master = nullptr;
-  float* exp_avg = nullptr;
-  float* exp_avg_sq = nullptr;
+  void* exp_avg = nullptr;  ///< both moments in the work's moment dtype
+  void* exp_avg_sq = nullptr;
   void* weight = nullptr;  ///< bf16 copy, or nullptr
   std::int64_t size = 0;
 };
 struct BoundAdam {
   AdamRule rule;
   std::vector<BoundAdamItem> items;
+  DType moments = DType::kFp32;
 };
 
 /// A (rows, cols) array without gaps: element (r, c) becomes scale times the standard normal that belongs to

@@ -43,6 +43,8 @@ struct MomentumRule {
 ///   g <- g + wd*p (only if not decoupled);  m <- b1*m + (1-b1)*g;  v <- b2*v + (1-b2)*g*g
 ///   p <- p - lr * ( (m/(1-b1^k)) / (sqrt(v/(1-b2^k)) + eps) + wd*p )   (wd*p only if decoupled, with the old
 ///   p)
+/// Moments kept in bf16 are read as fp32 and rounded to nearest even when they are stored; the step itself
+/// uses them unrounded.
 struct AdamRule {
   float lr = 0.0F;
   double beta1 = 0.0;  ///< 1 - beta and 1 - beta^k are formed in double, then rounded

@@ -56,10 +56,40 @@ ConcurrentGroupsInfo concurrent_groups(const Mode& mode, const GroupQueues& queu
   return {false, 1, "the mode has one pipeline for all parameters"};
 }
 
+/// By parameter; none where a mode has no homes.
+const std::vector<std::optional<Home>>* homes_in(const Mode& mode, const StepInputs& inputs) {
+  switch (mode.costs) {
+    case CostsDependOn::kShards: return nullptr;
+    case CostsDependOn::kShardsAndHomes: return &inputs.homes;
+    case CostsDependOn::kShardsAndOwners: return &inputs.layer_wise.homes;
+  }
+  return nullptr;
+}
+
+HomeInfo home_info(const Parameter& param, const Home& home) {
+  return {param.name, home.g.value(), home.t ? std::optional(home.t->value()) : std::nullopt};
+}
+
+std::vector<HomeInfo> home_infos(const ParamSet& params, const std::vector<std::optional<Home>>& homes) {
+  std::vector<HomeInfo> infos;
+  for (std::size_t i = 0; i < homes.size(); ++i)
+    if (const auto& home = homes[i]) infos.push_back(home_info(params.params[i], *home));
+  return infos;
+}
+
+/// Owners, and homes where they are not those of layer_sharded.
+void add_owners(const StepInputs& inputs, ModeInfo& info) {
+  const OwnedParams& owned = inputs.layer_wise;
+  for (std::size_t i = 0; i < owned.owners.size(); ++i)
+    if (const auto& owner = owned.owners[i]) info.owners.push_back({inputs.params.params[i].name, *owner});
+  if (owned.homes != inputs.homes) info.homes = home_infos(inputs.params, owned.homes);
+}
+
 enum class Verified { kYes, kNo };
 
 std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& inputs, const Mode& mode,
                                    Verified verified) {
+  const std::vector<std::optional<Home>>* homes = homes_in(mode, inputs);
   std::vector<ParamInfo> infos;
   for (std::size_t i = 0; i < inputs.specs.size(); ++i) {
     const Parameter& param = inputs.params.params[i];
@@ -68,10 +98,7 @@ std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& in
     info.shape =
         param.dims == 1 ? std::vector{param.shape.rows} : std::vector{param.shape.rows, param.shape.cols};
     info.sharding = name_of(inputs.specs[i].sharding());
-    if (const auto& home = inputs.homes[i]; home && mode.costs == CostsDependOn::kShardsAndHomes) {
-      info.home =
-          HomeInfo{param.name, home->g.value(), home->t ? std::optional(home->t->value()) : std::nullopt};
-    }
+    if (homes != nullptr && (*homes)[i]) info.home = home_info(param, *(*homes)[i]);
     if (verified == Verified::kYes) {
       info.delta_abs_min = check.params[i].delta_abs_min;
       info.delta_abs_max = check.params[i].delta_abs_max;
@@ -137,6 +164,7 @@ ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs, const std
   info.mode = mode.name;
   info.concurrent_groups = concurrent_groups(mode, inputs.queues);
   if (mode.muon == MuonUse::kMuon) info.ns_algorithm = name_in(kNsAlgorithmNames, inputs.ns.algorithm);
+  if (mode.costs == CostsDependOn::kShardsAndOwners) add_owners(inputs, info);
   for (std::size_t r = 0; r < costs.size(); ++r)
     info.ranks.push_back(rank_info(costs[r], inputs.grid, WorldRank(static_cast<int>(r))));
   if (mode.muon == MuonUse::kMuon)
@@ -204,16 +232,7 @@ ModelInfo model_info(const StepInputs& inputs) {
   return info;
 }
 
-std::vector<HomeInfo> home_infos(const StepInputs& inputs) {
-  std::vector<HomeInfo> infos;
-  for (std::size_t i = 0; i < inputs.homes.size(); ++i) {
-    if (const auto& home = inputs.homes[i]) {
-      infos.push_back({inputs.params.params[i].name, home->g.value(),
-                       home->t ? std::optional(home->t->value()) : std::nullopt});
-    }
-  }
-  return infos;
-}
+std::vector<HomeInfo> home_infos(const StepInputs& inputs) { return home_infos(inputs.params, inputs.homes); }
 
 void add_speedups(std::vector<ModeInfo>& modes) {
   const auto reference =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -53,6 +54,51 @@ void add_home(Fingerprint& print, const std::optional<Home>& home, DomainPlace p
   if (home) print.add(home->g == place.g ? 1 : 0).add(home->is_at(place) ? 1 : 0);
 }
 
+/// What each replica owns of what the ranks of a residence hold, in model order.
+class Owned {
+ public:
+  explicit Owned(const StepInputs& inputs) : inputs_(inputs) {
+    for (int i = 0; i < inputs.params.size(); ++i) {
+      const ParamIndex p(i);
+      const Family family = family_of(inputs.params[p]);
+      if (const auto owner = inputs.layer_wise.owners[p.at()])
+        params_[{family, inputs.residences[p.at()], *owner}].push_back(p);
+    }
+  }
+
+  /// What tells the costs of a rank from those of its dp peers: its state, its work and its part in
+  /// exchanges.
+  [[nodiscard]] std::uint64_t fingerprint_of(WorldRank rank) const {
+    Fingerprint print;
+    for (const Family family : {Family::kDense, Family::kExpert}) {
+      const Coordinates at = inputs_.grid.coordinates(family, rank);
+      const auto found = params_.find({family, Residence{at.pp, at.ep}, at.dp});
+      if (found != params_.end()) add(print, found->second, at.place, rank);
+    }
+    return print.value();
+  }
+
+ private:
+  void add(Fingerprint& print, const std::vector<ParamIndex>& params, DomainPlace place,
+           WorldRank rank) const {
+    for (const ParamIndex p : params) {
+      const Parameter& param = inputs_.params[p];
+      const ParamShardSpec& spec = inputs_.specs[p.at()];
+      const ShardExtent extent = spec.extent(place);
+      add_shard(print, param, spec, extent);
+      add_split(print, inputs_.splits[p.at()], extent);
+      add_home(print, inputs_.layer_wise.homes[p.at()], place);
+      if (param.optimizer == OptimizerKind::kMuon) continue;
+      print.add(state_rows(spec, StatePlacement::kAdamByOwnersRows, family_of(param), inputs_.grid, rank,
+                           inputs_.layer_wise.owners[p.at()].value())
+                    .rows.count);
+    }
+  }
+
+  const StepInputs& inputs_;
+  std::map<std::tuple<Family, Residence, int>, std::vector<ParamIndex>> params_;
+};
+
 Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) {
   const Coordinates dense = inputs.grid.coordinates(Family::kDense, rank);
   const Coordinates expert = inputs.grid.coordinates(Family::kExpert, rank);
@@ -86,13 +132,16 @@ std::vector<std::int64_t> shares(const std::vector<Deal>& deals, const RankGrid&
 }  // namespace
 
 std::vector<RankClass> rank_classes(const StepInputs& inputs, CostsDependOn costs) {
+  std::optional<Owned> owned;
+  if (costs == CostsDependOn::kShardsAndOwners) owned.emplace(inputs);
   std::map<Seat, Common> seats;
-  std::map<std::pair<std::uint64_t, std::vector<std::int64_t>>, RankClass> classes;
+  std::map<std::tuple<std::uint64_t, std::uint64_t, std::vector<std::int64_t>>, RankClass> classes;
   for (int r = 0; r < inputs.grid.world_size(); ++r) {
     const WorldRank rank(r);
     const auto [seat, is_new] = seats.try_emplace(seat_of(inputs.grid, rank));
     if (is_new) seat->second = common_at(inputs, costs, rank);
-    RankClass& mine = classes[{seat->second.shards, shares(seat->second.deals, inputs.grid, rank)}];
+    RankClass& mine = classes[{seat->second.shards, owned ? owned->fingerprint_of(rank) : 0,
+                               shares(seat->second.deals, inputs.grid, rank)}];
     if (mine.members.empty()) mine.representative = rank;
     mine.members.push_back(rank);
   }

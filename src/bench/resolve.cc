@@ -16,6 +16,7 @@
 #include "src/model/build_params.h"
 #include "src/ns/coefficients.h"
 #include "src/ns/schedule.h"
+#include "src/plan/owners.h"
 
 namespace muonbench {
 namespace {
@@ -92,20 +93,28 @@ struct Pool {
       found.push_back({inputs.params[p].name, inputs.specs[p.at()], inputs.splits[p.at()]});
     return found;
   }
-  void store(const std::vector<std::optional<Home>>& homes, StepInputs& inputs) const {
-    for (std::size_t i = 0; i < params.size(); ++i) inputs.homes[params[i].at()] = homes[i];
-  }
 };
+
+/// By parameter.
+using Homes = std::vector<std::optional<Home>>;
+using Owners = std::vector<std::optional<int>>;
+
+void store(const Pool& pool, const Homes& found, Homes& homes) {
+  for (std::size_t i = 0; i < pool.params.size(); ++i) homes[pool.params[i].at()] = found[i];
+}
 
 /// LPT balances a domain over all groups that share it; the other policies count within each group.
 enum class Pooling { kAcrossGroups, kPerGroup };
 
-std::vector<Pool> pools_of(const StepInputs& inputs, Pooling pooling) {
-  std::map<std::tuple<Family, Residence, std::size_t>, Pool> pools;
+/// `owners` may be empty: all replicas hold equal lists. Else each replica has a list of what it owns.
+std::vector<Pool> pools_of(const StepInputs& inputs, const Owners& owners, Pooling pooling) {
+  std::map<std::tuple<Family, Residence, std::optional<int>, std::size_t>, Pool> pools;
   for (std::size_t g = 0; g < inputs.groups.size(); ++g) {
     const ParamGroup& group = inputs.groups[g];
     for (const ParamIndex p : group.params) {
-      Pool& pool = pools[{group.family, inputs.residences[p.at()], pooling == Pooling::kPerGroup ? g : 0}];
+      const std::optional<int> owner = owners.empty() ? std::nullopt : owners[p.at()];
+      Pool& pool =
+          pools[{group.family, inputs.residences[p.at()], owner, pooling == Pooling::kPerGroup ? g : 0}];
       pool.domain = inputs.grid.domain(group.family);
       pool.params.push_back(p);
     }
@@ -135,25 +144,34 @@ void refuse_impossible_homes(const MuonConfig& muon, const StepInputs& inputs) {
   }
 }
 
-void assign_homes(const MuonConfig& muon, StepInputs& inputs, std::vector<std::string>& warnings) {
+/// Homes by the policy, and names that explicit homes leave out.
+ExplicitHomes homes_of(const MuonConfig& muon, const StepInputs& inputs, const Owners& owners) {
+  ExplicitHomes all{Homes(inputs.params.params.size()), {}};
   switch (muon.home_policy) {
     case HomePolicy::kLptNsCost:
-      for (const Pool& pool : pools_of(inputs, Pooling::kAcrossGroups))
-        pool.store(lpt_homes(pool.candidates(inputs), pool.domain), inputs);
-      return;
+      for (const Pool& pool : pools_of(inputs, owners, Pooling::kAcrossGroups))
+        store(pool, lpt_homes(pool.candidates(inputs), pool.domain), all.homes);
+      break;
     case HomePolicy::kRoundRobin:
-      for (const Pool& pool : pools_of(inputs, Pooling::kPerGroup))
-        pool.store(round_robin_homes(pool.candidates(inputs), pool.domain), inputs);
-      return;
-    case HomePolicy::kExplicit: break;
+      for (const Pool& pool : pools_of(inputs, owners, Pooling::kPerGroup))
+        store(pool, round_robin_homes(pool.candidates(inputs), pool.domain), all.homes);
+      break;
+    case HomePolicy::kExplicit:
+      for (const Pool& pool : pools_of(inputs, owners, Pooling::kPerGroup)) {
+        const ExplicitHomes homes = explicit_homes(pool.candidates(inputs), pool.domain, muon.homes);
+        store(pool, homes.homes, all.homes);
+        all.absent.insert(all.absent.end(), homes.absent.begin(), homes.absent.end());
+      }
+      break;
   }
-  refuse_impossible_homes(muon, inputs);
-  std::vector<std::string> absent;
-  for (const Pool& pool : pools_of(inputs, Pooling::kPerGroup)) {
-    const ExplicitHomes homes = explicit_homes(pool.candidates(inputs), pool.domain, muon.homes);
-    pool.store(homes.homes, inputs);
-    absent.insert(absent.end(), homes.absent.begin(), homes.absent.end());
-  }
+  return all;
+}
+
+void assign_homes(const MuonConfig& muon, StepInputs& inputs, std::vector<std::string>& warnings) {
+  if (muon.home_policy == HomePolicy::kExplicit) refuse_impossible_homes(muon, inputs);
+  const auto [homes, absent] = homes_of(muon, inputs, {});
+  inputs.homes = homes;
+  inputs.layer_wise.homes = homes_of(muon, inputs, inputs.layer_wise.owners).homes;
   if (!absent.empty()) {
     warnings.push_back(
         text("muon.homes names no home for {} parameters, which go round robin: {}{}", absent.size(),
@@ -190,7 +208,9 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
   refuse_uncountable_bytes(params, inputs.specs);
   inputs.queues = queue_groups(inputs.groups, grid, queue_use(config),
                                std::string(name_in(kBackendNames, config.run.backend)));
-  inputs.homes.resize(params.params.size());
+  inputs.moment_dtype = config.adam.moment_dtype;
+  inputs.layer_wise.owners = assign_owners({params, grid, inputs.specs, inputs.residences, inputs.splits},
+                                           config.layer_wise.policy, config.layer_wise.adam);
   assign_homes(config.muon, inputs, warnings);
   return inputs;
 }
@@ -218,9 +238,11 @@ std::uint64_t fingerprint(const StepInputs& inputs) {
     print.add(inputs.params.params[i].has_gradient() ? 1 : 0);
     print.add(static_cast<std::int64_t>(inputs.splits[i].pieces().size()));
     for (const std::int64_t rows : inputs.splits[i].pieces()) print.add(rows);
-    const auto& home = inputs.homes[i];
-    print.add(home ? home->g.value() : -1).add(home && home->t ? home->t->value() : -1);
+    for (const auto& home : {inputs.homes[i], inputs.layer_wise.homes[i]})
+      print.add(home ? home->g.value() : -1).add(home && home->t ? home->t->value() : -1);
+    print.add(inputs.layer_wise.owners[i].value_or(-1));
   }
+  print.add(static_cast<int>(inputs.moment_dtype));
   print.add(inputs.ns_batch_size).add(static_cast<int>(inputs.param_dtype));
   for (const int queue : inputs.queues.of_group) print.add(queue);
   for (const NsCoefficients& step : inputs.ns.steps)

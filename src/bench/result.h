@@ -53,6 +53,12 @@ struct HomeInfo {
   std::optional<int> t;
 };
 
+/// Which replica keeps a parameter's state: a dp index, an expert's on the expert grid.
+struct OwnerInfo {
+  std::string param;
+  int dp = 0;
+};
+
 struct MemoryInfo {
   std::int64_t weights_bytes = 0, master_bytes = 0, momentum_bytes = 0, adam_bytes = 0, pad_bytes = 0,
                gradient_bytes = 0;
@@ -109,6 +115,8 @@ struct ModeInfo {
   std::optional<std::int64_t> nonfinite_values;
   std::vector<ParamInfo> params;
   ConcurrentGroupsInfo concurrent_groups;
+  std::vector<OwnerInfo> owners;  ///< empty where the mode has none
+  std::vector<HomeInfo> homes;    ///< empty where they are the result's
 };
 
 struct Result {

@@ -128,18 +128,21 @@ class Session {
     traces.add(mode.name, mode_run.trace);
     const Ending ending = mode_run.ending;
     if (ending == Ending::kAllSteps) {
-      collected.info.parity = parity(mode, mode_run);
+      collected.info.parity = parity(mode, mode_run, collected.check);
       judge(mode, collected);
     } else {
       collected.info.parity.why = "interrupted";
     }
     outcome_.result.modes.push_back(std::move(collected.info));
-    if (mode.name == kReferenceMode) reference_ = std::move(mode_run.masters);
+    if (mode.name == kReferenceMode) {
+      reference_ = std::move(mode_run.masters);
+      reference_params_ = std::move(collected.check.params);
+    }
     return ending;
   }
 
   /// Collective where there is something to compare.
-  [[nodiscard]] ParityInfo parity(const Mode& mode, const ModeRun& mode_run) const {
+  [[nodiscard]] ParityInfo parity(const Mode& mode, const ModeRun& mode_run, const ModelCheck& check) const {
     const auto none = [](const char* why) {
       return ParityInfo{std::nullopt, std::nullopt, std::nullopt, why};
     };
@@ -158,11 +161,24 @@ class Session {
       info.bit_identical = all[0] == 0.0;
       info.max_abs_diff = all[1];
       if (!promises_bits(mode)) info.why = "equal bits are not promised";
+      if (all[0] == 0.0 && !has_equal_digests(check)) {
+        // Where a mode keeps its state on other ranks, the digests alone see what lies there.
+        info.bit_identical = false;
+        info.max_abs_diff.reset();
+        info.why = "they differ in rows that no rank keeps in both modes";
+      }
     } else {
       // A NaN beside a NaN proves nothing.
       info.why = "a value is not finite";
     }
     return info;
+  }
+
+  /// True on all ranks but rank 0, which alone has them.
+  [[nodiscard]] bool has_equal_digests(const ModelCheck& check) const {
+    const auto same = [](const ParamCheck& a, const ParamCheck& b) { return a.digest == b.digest; };
+    return std::equal(check.params.begin(), check.params.end(), reference_params_.begin(),
+                      reference_params_.end(), same);
   }
 
   [[nodiscard]] bool promises_bits(const Mode& mode) const {
@@ -218,6 +234,7 @@ class Session {
   const ResultSink& sink_;
   GeneratedValues values_;
   std::optional<std::vector<MasterRows>> reference_;
+  std::vector<ParamCheck> reference_params_;  ///< on rank 0
   SessionOutcome outcome_;
 };
 

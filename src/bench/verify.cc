@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "src/base/check.h"
@@ -78,6 +79,20 @@ class EqualCopies {
   const char* what_;
   std::map<Place, std::pair<std::uint64_t, int>> seen_;
 };
+
+Range common(Range a, Range b) {
+  const std::int64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max<std::int64_t>(std::min(a.end(), b.end()) - begin, 0)};
+}
+
+/// Of some of the rows; none of no rows, wherever they begin.
+std::span<const float> values_of(const MasterRows& master, Range rows) {
+  if (rows.empty()) return {};
+  const std::int64_t cols = master.cols.count;
+  return std::span(master.values)
+      .subspan(static_cast<std::size_t>((rows.begin - master.rows.begin) * cols),
+               static_cast<std::size_t>(rows.count * cols));
+}
 
 void add_counted(const RowCheck& check, ParamCheck& param) {
   param.digest += check.digest;
@@ -165,9 +180,11 @@ MasterDifference compare_masters(const std::vector<MasterRows>& a, const std::ve
   MUONBENCH_CHECK(a.size() == b.size(), "{} and {} parameters", a.size(), b.size());
   MasterDifference difference;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    MUONBENCH_CHECK(a[i].rows == b[i].rows && a[i].cols == b[i].cols, "parameter {} kept by other rows", i);
-    for (std::size_t k = 0; k < a[i].values.size(); ++k) {
-      const float x = a[i].values[k], y = b[i].values[k];
+    MUONBENCH_CHECK(a[i].param == b[i].param && a[i].cols == b[i].cols, "shard {} of another place", i);
+    const Range both = common(a[i].rows, b[i].rows);
+    const std::span<const float> mine = values_of(a[i], both), theirs = values_of(b[i], both);
+    for (std::size_t k = 0; k < mine.size(); ++k) {
+      const float x = mine[k], y = theirs[k];
       if (std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y) && std::isfinite(x)) continue;
       if (std::bit_cast<std::uint32_t>(x) != std::bit_cast<std::uint32_t>(y))
         difference.bit_identical = false;

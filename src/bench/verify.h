@@ -54,7 +54,7 @@ struct ModelCheck {
 [[nodiscard]] ModelCheck merge_checks(const std::vector<std::vector<RowCheck>>& by_rank,
                                       const ParamSet& params);
 
-/// Difference of two modes' master copies on one rank, row layouts equal.
+/// Difference of two modes' master copies on one rank, where it keeps a row in both.
 struct MasterDifference {
   bool bit_identical = true;
   double max_abs_diff = 0.0;  ///< NaN if an element is not finite in either

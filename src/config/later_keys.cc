@@ -48,14 +48,9 @@ std::vector<KeyInfo> make_config_keys() {
 
 const std::vector<LaterKey>& later_keys() {
   static const std::vector<LaterKey> rows = {
-      {"muon.exchange", "\"two_stage\"", "string"},
-      {"muon.return_dtype", "\"fp32\"", "string"},
-      {"muon.exchange_chunks", "1", "int"},
-      {"muon.gtp_only_homes", "\"column\"", "string"},
+      {"muon.exchange", "\"two_stage\"", "string"}, {"muon.return_dtype", "\"fp32\"", "string"},
+      {"muon.exchange_chunks", "1", "int"},         {"muon.gtp_only_homes", "\"column\"", "string"},
       {"muon.split_oversized", "false", "bool"},
-      {"adam.moment_dtype", "\"fp32\"", "string"},
-      {"layer_wise.policy", "\"ping_pong\"", "string"},
-      {"layer_wise.adam", "\"layer_wise\"", "string"},
   };
   return rows;
 }

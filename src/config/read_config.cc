@@ -95,6 +95,19 @@ void check_qkv_splits(const Key& top, const RunConfig& config) {
   }
 }
 
+/// Options of a mode that does not run would be ignored.
+void check_layer_wise(const Key& top, const RunConfig& config) {
+  if (std::find(config.modes.begin(), config.modes.end(), "layer_wise") != config.modes.end()) return;
+  const LayerWiseConfig unset;
+  const auto refuse = [&](const char* key, std::string_view expected) {
+    top.at(key).reject(text("{}, as layer_wise is not among modes", expected));
+  };
+  if (config.layer_wise.policy != unset.policy)
+    refuse("layer_wise.policy", name_in(kOwnerPolicyNames, unset.policy));
+  if (config.layer_wise.adam != unset.adam)
+    refuse("layer_wise.adam", name_in(kLayerWiseAdamNames, unset.adam));
+}
+
 void check_injections(const Key& top, const RunConfig& config) {
   const std::int64_t steps = static_cast<std::int64_t>(config.run.warmup_steps) + config.run.steps;
   const Key list = top.at("gradients.inject");
@@ -165,6 +178,7 @@ RunConfig read_config(std::string_view json, const std::string& source,
   check_world(top, config.parallelism);
   check_param_groups(top, config);
   check_qkv_splits(top, config);
+  check_layer_wise(top, config);
   check_injections(top, config);
   config.resolved_json = resolved_json(config);
   return config;

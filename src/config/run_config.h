@@ -100,6 +100,12 @@ struct MuonConfig {
 struct AdamConfig {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
   bool decoupled_weight_decay = true;
+  DType moment_dtype = DType::kFp32;
+};
+
+struct LayerWiseConfig {
+  OwnerPolicy policy = OwnerPolicy::kPingPong;
+  LayerWiseAdam adam = LayerWiseAdam::kLayerWise;
 };
 
 /// gradients.inject, one entry, as written.
@@ -139,6 +145,7 @@ struct RunConfig {
   std::vector<std::string> modes = {"layer_sharded", "duplicated", "adam_dim0"};
   MuonConfig muon;
   AdamConfig adam;
+  LayerWiseConfig layer_wise;
   GradientsConfig gradients;
   RunSettings run;
   std::map<std::string, Bounds> require;  ///< by "MODE.field"

@@ -16,6 +16,9 @@
 namespace muonbench {
 
 enum class HomePolicy { kLptNsCost, kRoundRobin, kExplicit };
+/// How mode layer_wise deals whole parameters out over replicas, and whether it does so with Adam's.
+enum class OwnerPolicy { kPingPong, kLptNumel, kLptNsCost };
+enum class LayerWiseAdam { kLayerWise, kDim0 };
 enum class Timing { kStep, kPhases };
 enum class GlobalFill { kRandom, kOnes, kZeros };
 enum class Backend { kCpu, kCuda };
@@ -43,6 +46,11 @@ inline constexpr NameTable<NsAlgorithm, 4> kNsAlgorithmNames = {{{NsAlgorithm::k
 inline constexpr NameTable<HomePolicy, 3> kHomePolicyNames = {{{HomePolicy::kLptNsCost, "lpt_ns_cost"},
                                                                {HomePolicy::kRoundRobin, "round_robin"},
                                                                {HomePolicy::kExplicit, "explicit"}}};
+inline constexpr NameTable<OwnerPolicy, 3> kOwnerPolicyNames = {{{OwnerPolicy::kPingPong, "ping_pong"},
+                                                                 {OwnerPolicy::kLptNumel, "lpt_numel"},
+                                                                 {OwnerPolicy::kLptNsCost, "lpt_ns_cost"}}};
+inline constexpr NameTable<LayerWiseAdam, 2> kLayerWiseAdamNames = {
+    {{LayerWiseAdam::kLayerWise, "layer_wise"}, {LayerWiseAdam::kDim0, "dim0"}}};
 inline constexpr NameTable<Timing, 2> kTimingNames = {{{Timing::kStep, "step"}, {Timing::kPhases, "phases"}}};
 inline constexpr NameTable<GlobalFill, 3> kGlobalFillNames = {
     {{GlobalFill::kRandom, "random"}, {GlobalFill::kOnes, "ones"}, {GlobalFill::kZeros, "zeros"}}};

@@ -70,10 +70,11 @@ class Binder {
     return device_.prepare(std::move(bound));
   }
   Prepared operator()(const AdamOp& op) const {
-    BoundAdam bound{op.rule, {}};
+    BoundAdam bound{op.rule, {}, op.moments};
     for (const AdamItem& item : op.items)
-      bound.items.push_back({floats(item.gradient), floats(item.master), floats(item.exp_avg),
-                             floats(item.exp_avg_sq), weight(item.weight), item.master.size.value()});
+      bound.items.push_back({floats(item.gradient), floats(item.master), moment(item.exp_avg, op.moments),
+                             moment(item.exp_avg_sq, op.moments), weight(item.weight),
+                             item.master.size.value()});
     return device_.prepare(std::move(bound));
   }
 
@@ -85,6 +86,11 @@ class Binder {
     MUONBENCH_CHECK(program_[region.buffer].dtype == DType::kFp32, "{} is not fp32",
                     program_[region.buffer].name);
     return static_cast<float*>(at(region.buffer, region.offset));
+  }
+  [[nodiscard]] void* moment(const Region& region, DType dtype) const {
+    MUONBENCH_CHECK(program_[region.buffer].dtype == dtype, "{} has another dtype than the op's moments",
+                    program_[region.buffer].name);
+    return at(region.buffer, region.offset);
   }
   [[nodiscard]] void* weight(const std::optional<Region>& region) const {
     return region ? at(region->buffer, region->offset) : nullptr;

@@ -181,13 +181,15 @@ class LayerShardedGroup {
 
 }  // namespace
 
+void emit_layer_sharded_group(Emitter& emitter, const ParamGroup& group, int queue) {
+  if (!group.params.empty()) LayerShardedGroup(emitter, group, queue).emit();
+}
+
 void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
   Emitter emitter(inputs, rank, builder);
   emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
-  for (std::size_t g = 0; g < inputs.groups.size(); ++g) {
-    const ParamGroup held = emitter.held_part(inputs.groups[g]);
-    if (!held.params.empty()) LayerShardedGroup(emitter, held, inputs.queues.queue_of(g)).emit();
-  }
+  for (std::size_t g = 0; g < inputs.groups.size(); ++g)
+    emit_layer_sharded_group(emitter, emitter.held_part(inputs.groups[g]), inputs.queues.queue_of(g));
   emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
 }
 

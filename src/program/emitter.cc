@@ -3,22 +3,11 @@
 #include "src/program/emitter.h"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 namespace muonbench {
 namespace {
 
 Range all_rows(const ParamShardSpec& spec) { return Range{0, spec.shard_shape().rows}; }
-
-/// Rows of a region whose first row is row 0 of the shard.
-Region rows_of(Region shard, Range rows, std::int64_t cols) {
-  return Emitter::part(shard, Elements(rows.begin * cols), Elements(rows.count * cols));
-}
-
-Elements dealt_elements(std::int64_t rows, std::int64_t cols, int ranks, std::size_t rank) {
-  return Elements(deal_rows(rows, ranks, GroupRank(static_cast<int>(rank))).count * cols);
-}
 
 MemoryUse use_of(StateKind kind) {
   switch (kind) {
@@ -62,13 +51,39 @@ std::int64_t Emitter::pad_rows(ParamIndex p) const {
   return spec(p).extent(place(family_of(inputs_.params[p]))).pad_rows;
 }
 
-StateRows Emitter::kept(ParamIndex p, StatePlacement placement) const {
-  return state_rows(spec(p), placement, family_of(inputs_.params[p]), inputs_.grid, rank_);
+StateRows Emitter::kept(ParamIndex p, StatePlacement placement) const { return kept_on(rank_, p, placement); }
+
+StateRows Emitter::kept_on(WorldRank rank, ParamIndex p, StatePlacement placement) const {
+  const std::optional<int> owner = owner_of(p);
+  // Without an owner Adam's state is dealt out over all replicas.
+  if (placement == StatePlacement::kAdamByOwnersRows && !owner) placement = StatePlacement::kAdamByRows;
+  return state_rows(spec(p), placement, family_of(inputs_.params[p]), inputs_.grid, rank, owner.value_or(0));
+}
+
+std::optional<int> Emitter::owner_of(ParamIndex p) const {
+  const std::vector<std::optional<int>>& owners = inputs_.layer_wise.owners;
+  return owners.empty() ? std::nullopt : owners.at(p.at());
+}
+
+bool Emitter::is_owned(ParamIndex p) const {
+  return owner_of(p) == inputs_.grid.coordinates(family_of(inputs_.params[p]), rank_).dp;
+}
+
+DType Emitter::dtype_of(StateKind kind) const {
+  switch (kind) {
+    case StateKind::kWeight: return inputs_.param_dtype;
+    case StateKind::kExpAvg:
+    case StateKind::kExpAvgSq: return inputs_.moment_dtype;
+    case StateKind::kMaster:
+    case StateKind::kMomentum:
+    case StateKind::kGradient: return DType::kFp32;
+  }
+  return DType::kFp32;
 }
 
 Region Emitter::array(ParamIndex p, StateKind kind, Range rows, std::int64_t pads) {
   const StateSlot slot{p, kind, rows, spec(p).shard_shape().cols, pads};
-  const DType dtype = kind == StateKind::kWeight ? inputs_.param_dtype : DType::kFp32;
+  const DType dtype = dtype_of(kind);
   return builder_.whole(builder_.state(slot, dtype, use_of(kind), name(p)));
 }
 
@@ -95,8 +110,8 @@ void Emitter::declare(StatePlacement muon, StatePlacement adam) {
 
 void Emitter::declare_param(ParamIndex p, StatePlacement placement) {
   const StateRows state = kept(p, placement);
-  const bool with_pads = placement == StatePlacement::kWithShard;
-  const std::int64_t pads = with_pads ? pad_rows(p) : 0;
+  const bool with_pads = is_with_shard(placement);
+  const std::int64_t pads = with_pads && !state.rows.empty() ? pad_rows(p) : 0;
   const Range true_rows{state.rows.begin, state.rows.count - pads};
   const std::int64_t cols = spec(p).shard_shape().cols;
   const Region held = master(p, state.rows, pads);
@@ -136,73 +151,6 @@ std::vector<ParamIndex> Emitter::with_gradient(OptimizerKind kind) const {
   std::vector<ParamIndex> found = with_gradient();
   std::erase_if(found, [&](ParamIndex p) { return inputs_.params[p].optimizer != kind; });
   return found;
-}
-
-void Emitter::adam(const std::vector<ParamIndex>& params, StatePlacement placement, int queue) {
-  AdamOp op{inputs_.adam, {}};
-  std::map<GroupKey, std::vector<ParamIndex>> gathers;
-  for (const ParamIndex p : params) {
-    const StateRows state = kept(p, placement);
-    if (!state.group.axes.empty()) gathers[state.group].push_back(p);
-    if (state.rows.empty()) continue;
-    op.items.push_back(AdamItem{rows_of(gradient(p), state.rows, spec(p).shard_shape().cols),
-                                master(p, state.rows, 0), array(p, StateKind::kExpAvg, state.rows, 0),
-                                array(p, StateKind::kExpAvgSq, state.rows, 0), weight_copy(p, state.rows)});
-  }
-  if (!op.items.empty()) builder_.add(Phase::kAdam, queue, std::move(op));
-  for (const auto& [group, members] : gathers) param_gather(group, members, queue);
-}
-
-void Emitter::param_gather(GroupKey group, const std::vector<ParamIndex>& params, int queue) {
-  const int size = inputs_.grid.group_size(group);
-  const auto me = static_cast<std::size_t>(inputs_.grid.index_in_group(group, rank_).value());
-
-  // All ranks of the group hold the same rows, which are dealt out among them.
-  struct Held {
-    Region shard;
-    std::int64_t true_rows, cols;
-  };
-  std::vector<Held> held;
-  held.reserve(params.size());
-  for (const ParamIndex p : params)
-    held.push_back({weight(p), spec(p).extent(place(group.family)).rows.count, spec(p).shard_shape().cols});
-
-  // Received blocks by rank, each rank's rows of all parameters in list order.
-  std::vector<Segment> blocks(static_cast<std::size_t>(size));
-  for (const Held& one : held)
-    for (std::size_t r = 0; r < blocks.size(); ++r)
-      blocks[r].size += dealt_elements(one.true_rows, one.cols, size, r);
-  Elements total;
-  for (Segment& block : blocks) {
-    block.offset = total;
-    total += block.size;
-  }
-  if (total == Elements(0)) return;  // all pads: the same on every rank of the group
-
-  const BufferId send =
-      builder_.add_transient("param_gather.send", blocks[me].size, inputs_.param_dtype, MemoryUse::kExchange);
-  const BufferId receive =
-      builder_.add_transient("param_gather.receive", total, inputs_.param_dtype, MemoryUse::kExchange);
-  CopyOp pack, unpack;
-  unpack.tiles.reserve(held.size() * blocks.size());
-  std::vector<Elements> filled(blocks.size());  // of each block
-  for (const Held& one : held) {
-    for (std::size_t r = 0; r < blocks.size(); ++r) {
-      const Range rows = deal_rows(one.true_rows, size, GroupRank(static_cast<int>(r)));
-      if (rows.empty()) break;  // nor do the ranks behind have any
-      const Region there = rows_of(one.shard, rows, one.cols);
-      const Shape shape{rows.count, one.cols};
-      if (r == me)
-        pack.tiles.push_back({there.buffer, there.offset, one.cols, send, filled[r], one.cols, shape});
-      else
-        unpack.tiles.push_back(
-            {receive, blocks[r].offset + filled[r], one.cols, there.buffer, there.offset, one.cols, shape});
-      filled[r] += shape.elements();
-    }
-  }
-  if (!pack.tiles.empty()) builder_.add(Phase::kParamGather, queue, std::move(pack));
-  builder_.add(Phase::kParamGather, queue, AllGatherOp{group, builder_.whole(send), receive, blocks});
-  if (!unpack.tiles.empty()) builder_.add(Phase::kParamGather, queue, std::move(unpack));
 }
 
 }  // namespace muonbench

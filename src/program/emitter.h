@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ class Emitter {
   [[nodiscard]] const ParamShardSpec& spec(ParamIndex p) const { return inputs_.specs[p.at()]; }
   [[nodiscard]] const std::string& name(ParamIndex p) const { return inputs_.params[p].name; }
   [[nodiscard]] bool is_held(ParamIndex p) const { return is_held_[p.at()]; }
+  /// True if this rank's replica owns the parameter.
+  [[nodiscard]] bool is_owned(ParamIndex p) const;
   /// The group as this rank knows it: the parameters that it holds.
   [[nodiscard]] ParamGroup held_part(const ParamGroup& group) const;
   [[nodiscard]] DomainPlace place(Family family) const {
@@ -51,12 +54,20 @@ class Emitter {
   /// most `batch_size` at a time. `queue` and `phase` as for ops.
   void newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue);
 
-  /// Adam on the given parameters' state rows, then one param_gather per group of ranks that deals out equal
-  /// rows.
+  /// Adam on the given parameters' state rows, then their gathers.
   void adam(const std::vector<ParamIndex>& params, StatePlacement placement, int queue);
+  void adam_update(const std::vector<ParamIndex>& params, StatePlacement placement, int queue);
+  /// One param_gather per group of ranks that hold equal rows but update different ones; placements as for
+  /// declare().
+  void param_gathers(const std::vector<ParamIndex>& params, StatePlacement muon, StatePlacement adam,
+                     int queue);
   [[nodiscard]] std::vector<ParamIndex> with_gradient(OptimizerKind kind) const;
   [[nodiscard]] std::vector<ParamIndex> with_gradient() const;
 
+  /// Rows of a region whose first row is row 0 of the shard.
+  [[nodiscard]] static Region rows_of(Region shard, Range rows, std::int64_t cols) {
+    return part(shard, Elements(rows.begin * cols), Elements(rows.count * cols));
+  }
   /// Consecutive sub-region.
   [[nodiscard]] static Region part(Region whole, Elements offset, Elements size) {
     return Region{whole.buffer, whole.offset + offset, size};
@@ -67,15 +78,23 @@ class Emitter {
   [[nodiscard]] Matrix matrix(ParamIndex p, Range rows, std::int64_t cols, Region data) const;
   void declare_param(ParamIndex p, StatePlacement placement);
   void reduce_gradients(StatePlacement muon, StatePlacement adam);
-  [[nodiscard]] ReduceScatterItem rows_by_replica(ParamIndex p, GroupKey replicas);
+  [[nodiscard]] ReduceScatterItem rows_by_replica(ParamIndex p, GroupKey replicas, StatePlacement placement);
   [[nodiscard]] Region array(ParamIndex p, StateKind kind, Range rows, std::int64_t pad_rows);
   [[nodiscard]] Region weight(ParamIndex p);
   [[nodiscard]] Region gradient(ParamIndex p);
   [[nodiscard]] Region master(ParamIndex p, Range rows, std::int64_t pad_rows);
   [[nodiscard]] std::optional<Region> weight_copy(ParamIndex p, Range rows);
+  [[nodiscard]] DType dtype_of(StateKind kind) const;
+  [[nodiscard]] std::optional<int> owner_of(ParamIndex p) const;
   [[nodiscard]] StateRows kept(ParamIndex p, StatePlacement placement) const;
+  [[nodiscard]] StateRows kept_on(WorldRank rank, ParamIndex p, StatePlacement placement) const;
   [[nodiscard]] std::int64_t pad_rows(ParamIndex p) const;
-  void param_gather(GroupKey group, const std::vector<ParamIndex>& params, int queue);
+  /// A parameter and the ranks of a group among which its true rows were dealt out.
+  struct Gathered {
+    ParamIndex param;
+    GroupSpan span;
+  };
+  void param_gather(GroupKey group, const std::vector<Gathered>& params, int queue);
 
   const StepInputs& inputs_;
   WorldRank rank_;

@@ -2,13 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "src/program/emitter.h"
 #include "src/program/modes.h"
 
 /// One emitter per mode; modes.cc lists them.
 namespace muonbench {
 
+/// One param group's part of layer_sharded: its momentum, its ways home and back, its update. The parameters
+/// must be held here; those with a home in the emitter's inputs go there.
+void emit_layer_sharded_group(Emitter& emitter, const ParamGroup& group, int queue);
+
 /// Each weight has one NS home; two all_to_all stages bring its shards there and the update back.
 void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
+
+/// Whole parameters belong to replicas, their owners: each has state of what it owns alone, updates that as
+/// layer_sharded does, and hands the weights on to the others.
+void emit_layer_wise(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
 
 /// Every rank gathers every weight and repeats the same NS, one weight after the other.
 void emit_duplicated(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);

@@ -21,6 +21,12 @@
 
 namespace muonbench {
 
+/// What mode layer_wise deals out over the replicas, by parameter.
+struct OwnedParams {
+  std::vector<std::optional<int>> owners;  ///< dp index; none: Adam's, by rows over all replicas
+  std::vector<std::optional<Home>> homes;  ///< within the owner's domain, as StepInputs::homes
+};
+
 /// Everything an emitter reads. Equal on all ranks; an emitter adds only the rank that it emits for.
 /// `params` and `grid` must outlive it.
 struct StepInputs {
@@ -36,6 +42,8 @@ struct StepInputs {
   DType param_dtype = DType::kBf16;
   GroupQueues queues = {};            ///< of `groups`
   std::vector<RowSplit> splits = {};  ///< per parameter: what NS takes apart
+  DType moment_dtype = DType::kFp32;  ///< Adam's
+  OwnedParams layer_wise = {};
 };
 
 /// Whether a mode runs NS on Muon parameters, or treats all as Adam's.
@@ -44,7 +52,7 @@ enum class MuonUse { kMuon, kAdamOnly };
 enum class BitPromise { kNone, kAsDuplicated };
 
 /// What tells two ranks' costs apart, beside the shapes of their shards.
-enum class CostsDependOn { kShards, kShardsAndHomes };
+enum class CostsDependOn { kShards, kShardsAndHomes, kShardsAndOwners };
 
 /// Whether each param group has a pipeline of its own, which may overlap with those of others.
 enum class Pipelines { kPerGroup, kOneForAll };

@@ -125,6 +125,7 @@ struct AdamItem {
 struct AdamOp {
   AdamRule rule;
   std::vector<AdamItem> items;
+  DType moments = DType::kFp32;  ///< of exp_avg and exp_avg_sq
 };
 
 using Work = std::variant<MomentumOp, CopyOp, ZeroFillOp, AllToAllOp, AllGatherOp, AllReduceOp,

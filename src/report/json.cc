@@ -160,6 +160,19 @@ Json concurrent_groups_json(const ConcurrentGroupsInfo& groups) {
   return {{"active", groups.active}, {"queues", groups.queues}, {"why", or_null(groups.why)}};
 }
 
+Json homes_json(const std::vector<HomeInfo>& homes) {
+  Json list = Json::array();
+  for (const HomeInfo& home : homes)
+    list.push_back({{"param", home.param}, {"g", home.g}, {"t", or_null(home.t)}});
+  return list;
+}
+
+Json owners_json(const std::vector<OwnerInfo>& owners) {
+  Json list = Json::array();
+  for (const OwnerInfo& owner : owners) list.push_back({{"param", owner.param}, {"dp", owner.dp}});
+  return list;
+}
+
 Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
   const std::string field = text("modes[{}]", mode.mode);
   const auto of = [&field](std::string_view key) { return text("{}.{}", field, key); };
@@ -182,7 +195,9 @@ Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
           {"nonfinite_values", or_null(mode.nonfinite_values)},
           {"params", std::move(params)},
           {"ns_algorithm", or_null(mode.ns_algorithm)},
-          {"concurrent_groups", concurrent_groups_json(mode.concurrent_groups)}};
+          {"concurrent_groups", concurrent_groups_json(mode.concurrent_groups)},
+          {"owners", mode.owners.empty() ? Json() : owners_json(mode.owners)},
+          {"homes", mode.homes.empty() ? Json() : homes_json(mode.homes)}};
 }
 
 Json config_json(const std::string& resolved) {
@@ -203,9 +218,6 @@ WeightsMay weights_of(const Result& result) {
 }  // namespace
 
 std::string to_json(const Result& result) {
-  Json homes = Json::array();
-  for (const HomeInfo& home : result.homes)
-    homes.push_back({{"param", home.param}, {"g", home.g}, {"t", or_null(home.t)}});
   Json modes = Json::array();
   for (const ModeInfo& mode : result.modes) modes.push_back(mode_json(mode, weights_of(result)));
   const Json document = {{"schema_version", kResultSchemaVersion},
@@ -215,7 +227,7 @@ std::string to_json(const Result& result) {
                          {"argv", result.argv},
                          {"environment", result.environment ? environment_json(*result.environment) : Json()},
                          {"model", model_json(result.model)},
-                         {"homes", std::move(homes)},
+                         {"homes", homes_json(result.homes)},
                          {"modes", std::move(modes)}};
   // Host names and arguments are bytes of the system; a byte that is not UTF-8 must not cost the whole
   // result.

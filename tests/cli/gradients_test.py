@@ -6,7 +6,7 @@ import unittest
 
 from harness import USAGE, WRONG_NUMBERS, CliTest, config_of, param
 
-ALL_MODES = ["layer_sharded", "duplicated", "adam_dim0", "adam_replicated"]
+ALL_MODES = ["layer_sharded", "duplicated", "layer_wise", "adam_dim0", "adam_replicated"]
 
 
 class MissingGradients(CliTest):

@@ -1,53 +1,14 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstddef>
 
+#include "tests/conformance/cut_arrays.h"
 #include "tests/conformance/device_conformance.h"
 #include "tests/reference/naive_optimizer.h"
 
 namespace muonbench {
 namespace {
-
-// Long enough to leave a remainder after any vector or block width.
-constexpr std::int64_t kLength = 5003;
-// One piece; and pieces that begin anywhere, an empty one among them.
-const std::vector<std::int64_t> kWhole = {0};
-const std::vector<std::int64_t> kPieces = {0, 1, 17, 17, 1024, 1041, 3333, 5002};
-
-struct Piece {
-  std::int64_t begin, size;
-};
-std::vector<Piece> pieces(const std::vector<std::int64_t>& cuts) {
-  std::vector<Piece> result;
-  for (std::size_t i = 0; i < cuts.size(); ++i)
-    result.push_back({cuts[i], (i + 1 < cuts.size() ? cuts[i + 1] : kLength) - cuts[i]});
-  return result;
-}
-
-std::vector<float> from_bf16(const std::vector<std::uint16_t>& narrow) {
-  std::vector<float> values;
-  for (const std::uint16_t value : narrow)
-    values.push_back(std::bit_cast<float>(std::uint32_t{value} << 16U));
-  return values;
-}
-
-// Nearest bf16 number, by comparing the two neighbours: another way than the one under test.
-float nearest_bf16(float value) {
-  const float below = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffff0000U);
-  const float above = std::bit_cast<float>((std::bit_cast<std::uint32_t>(value) & 0xffff0000U) + 0x10000U);
-  const double to_below = std::fabs(double{value} - below);
-  const double to_above = std::fabs(double{value} - above);
-  const bool below_is_even = (std::bit_cast<std::uint32_t>(below) >> 16U) % 2 == 0;
-  return to_below < to_above || (to_below == to_above && below_is_even) ? below : above;
-}
-
-std::vector<float> nearest_bf16(std::vector<float> values) {
-  for (float& value : values) value = nearest_bf16(value);
-  return values;
-}
 
 struct MomentumArrays {
   std::vector<float> gradient = normal_values(kLength, 1);
@@ -174,72 +135,6 @@ TEST_P(DeviceConformance, UpdateWithoutAWeightCopyTouchesTheMasterAlone) {
   run_once(device(), BoundUpdate{.lr = 0.5F, .items = {{direction.data(), master.data(), nullptr, 2}}});
   EXPECT_EQ(master.read(), (std::vector<float>{0.5F, 3.0F}));
   EXPECT_EQ(direction.read(), (std::vector<float>{1.0F, -2.0F}));
-}
-
-struct AdamArrays {
-  std::vector<float> master, exp_avg, exp_avg_sq, weight;
-};
-
-constexpr AdamRule kAdam{.lr = 1e-3F, .beta1 = 0.9F, .beta2 = 0.95F, .eps = 1e-8F, .weight_decay = 0.1F};
-
-// `steps` steps from fresh moments.
-AdamArrays adam_on(Device& device, const AdamRule& rule, int steps, const std::vector<float>& gradients,
-                   const std::vector<std::int64_t>& cuts) {
-  const DeviceArray<float> gradient(device, gradients);
-  const DeviceArray<float> master(device, normal_values(kLength, 6));
-  const DeviceArray<float> exp_avg(device, std::vector<float>(kLength));
-  const DeviceArray<float> exp_avg_sq(device, std::vector<float>(kLength));
-  const DeviceArray<std::uint16_t> weight(device, std::vector<std::uint16_t>(kLength));
-  BoundAdam work{.rule = rule, .items = {}};
-  for (const auto [at, size] : pieces(cuts))
-    work.items.push_back({gradient.data() + at, master.data() + at, exp_avg.data() + at,
-                          exp_avg_sq.data() + at, weight.data() + at, size});
-  for (int step = 0; step < steps; ++step) run_once(device, work, step);
-  EXPECT_EQ(bits(gradient.read()), bits(gradients));
-  return {master.read(), exp_avg.read(), exp_avg_sq.read(), from_bf16(weight.read())};
-}
-
-TEST_P(DeviceConformance, AdamHasTheBitsOfItsDefinition) {
-  const std::vector<float> gradients = normal_values(kLength, 7);
-  for (const bool decoupled : {true, false}) {
-    AdamRule rule = kAdam;
-    rule.decoupled_weight_decay = decoupled;
-    const reference::AdamConstants constants{
-        rule.lr,  static_cast<float>(rule.beta1), static_cast<float>(rule.beta2), rule.eps, rule.weight_decay,
-        decoupled};
-    AdamArrays expected{normal_values(kLength, 6), {}, {}, {}};
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      reference::AdamElement element{gradients[i], expected.master[i], 0, 0};
-      for (int step = 1; step <= 3; ++step) element = reference::adam_step(element, constants, step);
-      expected.master[i] = element.master;
-      expected.exp_avg.push_back(element.exp_avg);
-      expected.exp_avg_sq.push_back(element.exp_avg_sq);
-    }
-    for (const auto& cuts : {kWhole, kPieces}) {
-      const AdamArrays actual = adam_on(device(), rule, 3, gradients, cuts);
-      EXPECT_EQ(bits(actual.master), bits(expected.master));
-      EXPECT_EQ(bits(actual.exp_avg), bits(expected.exp_avg));
-      EXPECT_EQ(bits(actual.exp_avg_sq), bits(expected.exp_avg_sq));
-      EXPECT_EQ(bits(actual.weight), bits(nearest_bf16(expected.master)));
-    }
-  }
-}
-
-TEST_P(DeviceConformance, AdamTakesAFirstStepOfSizeLr) {
-  AdamRule rule = kAdam;
-  rule.weight_decay = 0.0F;
-  const std::vector<float> before = normal_values(kLength, 6);
-  const AdamArrays after = adam_on(device(), rule, 1, std::vector<float>(kLength, 2.0F), kWhole);
-  // m / (1 - b1) = g and v / (1 - b2) = g^2. Rounding: the step's own few units, and half a unit of a weight
-  // below 8.
-  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after.master[i], before[i] - rule.lr, 5e-7F);
-}
-
-TEST_P(DeviceConformance, AdamWithoutGradientAndDecayLeavesTheMasterAlone) {
-  AdamRule rule = kAdam;
-  rule.weight_decay = 0.0F;
-  const AdamArrays after = adam_on(device(), rule, 2, std::vector<float>(kLength), kWhole);
-  EXPECT_EQ(bits(after.master), bits(normal_values(kLength, 6)));
 }
 
 }  // namespace

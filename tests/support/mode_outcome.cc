@@ -31,6 +31,9 @@ ParamConfig entry_of(const Parameter& param) {
   entry.optimizer = param.optimizer == OptimizerKind::kMuon ? "muon" : "adam";
   entry.tp_dim = param.tp_dim;
   entry.gtp_remat = param.gtp_remat;
+  entry.expert = param.expert;
+  entry.expert_set = param.expert_set;
+  entry.stage = param.stage;
   entry.gradient = word_of(param.gradient);
   entry.gradient_scale = param.gradient_scale;
   entry.qkv_split = param.qkv_split;
@@ -44,8 +47,9 @@ struct PieceHead {
 
 /// Everything that one rank has to say, as bytes.
 std::string pack_run(const ModeRun& run) {
-  std::vector<std::string> texts = {
-      pack(run.checks), pack(std::vector{run.costs.memory.adam_bytes, run.costs.counts.ns_calls})};
+  std::vector<std::string> texts = {pack(run.checks),
+                                    pack(std::vector{run.costs.memory.adam_bytes, run.costs.counts.ns_calls,
+                                                     run.costs.memory.state_bytes})};
   for (const MasterRows& piece : run.masters)
     texts.push_back(pack(std::vector{PieceHead{piece.param.value(), piece.rows, piece.cols}}) +
                     pack(piece.values));
@@ -75,6 +79,7 @@ Outcome merge(const std::vector<std::string>& by_rank, const ParamSet& params) {
     const auto sums = unpack<std::int64_t>(texts.at(1));
     outcome.adam_bytes += sums.at(0);
     outcome.ns_calls += sums.at(1);
+    outcome.state_bytes += sums.at(2);
     for (std::size_t i = 2; i < texts.size(); ++i) place_piece(texts[i], params, outcome.masters);
   }
   const ModelCheck model = merge_checks(checks, params);
@@ -99,8 +104,10 @@ RunConfig run_config(const std::vector<Parameter>& params, DomainShape domain) {
 }
 
 RunConfig on_one_rank(RunConfig config) {
-  config.parallelism.tp = 1;
-  config.parallelism.gtp_remat = 1;
+  const std::int64_t pad_for_alignment = config.parallelism.pad_for_alignment;
+  config.parallelism = {};
+  config.parallelism.pad_for_alignment = pad_for_alignment;
+  for (ParamConfig& entry : *config.model.params) entry.stage = 0;
   config.muon.home_policy = HomePolicy::kLptNsCost;
   config.muon.homes.clear();
   return config;

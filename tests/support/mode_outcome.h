@@ -26,7 +26,7 @@ struct Outcome {
   std::vector<std::uint64_t> digests;  ///< by parameter
   std::vector<std::string> faults;     ///< copies that differ, weights that are not their master
   std::int64_t nonfinite = 0;
-  std::int64_t adam_bytes = 0, ns_calls = 0;  ///< sums over ranks
+  std::int64_t adam_bytes = 0, ns_calls = 0, state_bytes = 0;  ///< sums over ranks
 };
 
 /// Collective over the ranks of context.control.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/test_model.h"
 
+#include <map>
 #include <random>
 #include <stdexcept>
 
@@ -87,13 +88,28 @@ TestModel::TestModel(std::vector<Parameter> params, GridShape shape, const Model
         ParamShardSpec::from_param(param, grid_.domain(family_of(param)), options.pad_for_alignment));
   }
   inputs_.queues = queue_groups(inputs_.groups, grid_, options.queues, "test");
+  inputs_.moment_dtype = options.moment_dtype;
+  inputs_.layer_wise.owners =
+      assign_owners({params_, grid_, inputs_.specs, inputs_.residences, inputs_.splits}, options.owners,
+                    options.layer_wise_adam);
+  inputs_.layer_wise.homes.resize(params_.params.size());
   for (const ParamGroup& group : inputs_.groups) {
-    std::vector<HomeCandidate> candidates;
-    for (const ParamIndex p : group.params)
-      candidates.push_back({params_[p].name, inputs_.specs[p.at()], inputs_.splits[p.at()]});
-    const auto homes = options.homes(candidates, grid_.domain(group.family));
-    for (std::size_t i = 0; i < homes.size(); ++i) inputs_.homes[group.params[i].at()] = homes[i];
+    give_homes(options.homes, group, group.params, inputs_.homes);
+    std::map<std::optional<int>, std::vector<ParamIndex>> owned;
+    for (const ParamIndex p : group.params) owned[inputs_.layer_wise.owners[p.at()]].push_back(p);
+    for (const auto& [owner, own] : owned) give_homes(options.homes, group, own, inputs_.layer_wise.homes);
   }
+}
+
+void TestModel::give_homes(const HomeRule& rule, const ParamGroup& group,
+                           const std::vector<ParamIndex>& params,
+                           std::vector<std::optional<Home>>& homes) const {
+  std::vector<HomeCandidate> candidates;
+  candidates.reserve(params.size());
+  for (const ParamIndex p : params)
+    candidates.push_back({params_[p].name, inputs_.specs[p.at()], inputs_.splits[p.at()]});
+  const auto given = rule(candidates, grid_.domain(group.family));
+  for (std::size_t i = 0; i < given.size(); ++i) homes[params[i].at()] = given[i];
 }
 
 static std::size_t index_of(const ParamSet& params, const std::string& name) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/plan/owners.h"
 #include "src/program/modes.h"
 
 namespace muonbench {
@@ -36,6 +37,9 @@ struct ModelOptions {
   int ns_batch_size = 1;
   DType param_dtype = DType::kBf16;
   QueueUse queues = QueueUse::kBackendRunsInTurn;
+  DType moment_dtype = DType::kFp32;
+  OwnerPolicy owners = OwnerPolicy::kPingPong;
+  LayerWiseAdam layer_wise_adam = LayerWiseAdam::kLayerWise;
 };
 
 /// A model over a grid, with all that emitters read. Stays where it is: its inputs refer to it.
@@ -58,6 +62,9 @@ class TestModel {
   [[nodiscard]] std::vector<StepCounts> counts(std::string_view mode) const;
 
  private:
+  void give_homes(const HomeRule& rule, const ParamGroup& group, const std::vector<ParamIndex>& params,
+                  std::vector<std::optional<Home>>& homes) const;
+
   ParamSet params_;
   RankGrid grid_;
   StepInputs inputs_;

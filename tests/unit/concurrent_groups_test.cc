@@ -172,15 +172,15 @@ RunConfig grouped_config(const GridShape& shape) {
   return config;
 }
 
-/// layer_sharded on queues that are threads.
-Outcome outcome_of(const RunConfig& config, QueueUse use) {
+/// A mode on queues that are threads.
+Outcome outcome_of(std::string_view mode, const RunConfig& config, QueueUse use) {
   const auto run = resolve(config);
   run->inputs.queues = queue_groups(run->inputs.groups, run->grid, use, "test");
   Outcome outcome;
   const auto errors = run_as_threads(
       run->grid,
       [&](RankContext& context) {
-        Outcome mine = run_on_all_ranks("layer_sharded", *run, context);
+        Outcome mine = run_on_all_ranks(mode, *run, context);
         if (context.rank == WorldRank(0)) outcome = std::move(mine);
       },
       make_async_comm, make_async_device);
@@ -188,19 +188,24 @@ Outcome outcome_of(const RunConfig& config, QueueUse use) {
   return outcome;
 }
 
+void expect_bits_of_one_queue(std::string_view mode, const RunConfig& config) {
+  const ParamSet params = resolve(config)->params;
+  const Outcome serial = outcome_of(mode, config, QueueUse::kSwitchedOff);
+  EXPECT_EQ(serial.faults, std::vector<std::string>());
+  EXPECT_EQ(serial.nonfinite, 0);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const Outcome concurrent = outcome_of(mode, config, QueueUse::kConcurrent);
+    EXPECT_EQ(concurrent.faults, std::vector<std::string>());
+    EXPECT_EQ(unequal(serial, concurrent, params), std::vector<std::string>());
+    EXPECT_EQ(serial.digests, concurrent.digests);
+  }
+}
+
 TEST(ConcurrentGroups, OnQueuesThatAreThreadsTheBitsAreThoseOfOneQueue) {
   for (const GridShape& shape : grids()) {
-    SCOPED_TRACE(describe(shape));
-    const RunConfig config = grouped_config(shape);
-    const ParamSet params = resolve(config)->params;
-    const Outcome serial = outcome_of(config, QueueUse::kSwitchedOff);
-    EXPECT_EQ(serial.faults, std::vector<std::string>());
-    EXPECT_EQ(serial.nonfinite, 0);
-    for (int repeat = 0; repeat < 3; ++repeat) {
-      const Outcome concurrent = outcome_of(config, QueueUse::kConcurrent);
-      EXPECT_EQ(concurrent.faults, std::vector<std::string>());
-      EXPECT_EQ(unequal(serial, concurrent, params), std::vector<std::string>());
-      EXPECT_EQ(serial.digests, concurrent.digests);
+    for (const char* mode : {"layer_sharded", "layer_wise"}) {
+      SCOPED_TRACE(describe(shape) + ", " + mode);
+      expect_bits_of_one_queue(mode, grouped_config(shape));
     }
   }
 }

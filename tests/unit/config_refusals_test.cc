@@ -60,8 +60,7 @@ TEST(ConfigRefusal, NamesAnUnknownKeyAndTheNearestOne) {
       {minimal_and(R"("warmpu": 3)"), "warmpu: unknown key, did you mean run.warmup_steps?"},
       {minimal_and(R"("domain": {"gtp": 2})"),
        "domain: unknown key, known here: schema_version, name, model, parallelism, modes, muon, adam, "
-       "gradients, run, "
-       "require, layer_wise"},
+       "layer_wise, gradients, run, require"},
       {R"({"model": {"params": [{"name": "v", "shape": [1, 1]}, {"name": "w", "shap": [1, 1]}]}})",
        "model.params[1].shap: unknown key, did you mean shape?"},
       {R"({"model": {"transformer": {"ffn_hiden": 4}}})",
@@ -169,15 +168,16 @@ TEST(ConfigRefusal, NamesNumberAndRangeOfANumber) {
 TEST(ConfigRefusal, ListsTheWordsOfAnUnknownWord) {
   expect_refusals({
       {minimal_and(R"("modes": ["layer_shard"])"),
-       "modes[0]: expected one of layer_sharded, duplicated, adam_dim0, adam_replicated, got "
+       "modes[0]: expected one of layer_sharded, duplicated, layer_wise, adam_dim0, adam_replicated, got "
        "\"layer_shard\", did you "
        "mean layer_sharded?"},
       {minimal_and(R"("modes": ["duplicated", "blockwise"])"),
-       "modes[1]: expected one of layer_sharded, duplicated, adam_dim0, adam_replicated (this build does not "
+       "modes[1]: expected one of layer_sharded, duplicated, layer_wise, adam_dim0, adam_replicated (this "
+       "build does not "
        "honour "
        "blockwise yet), got \"blockwise\""},
       {minimal_and(R"("modes": [])"),
-       "modes: expected a non-empty array, each one of layer_sharded, duplicated, "
+       "modes: expected a non-empty array, each one of layer_sharded, duplicated, layer_wise, "
        "adam_dim0, adam_replicated, got []"},
       {minimal_and(R"("modes": ["duplicated", "duplicated"])"),
        "modes[1]: expected each mode once, got \"duplicated\" again"},
@@ -197,6 +197,21 @@ TEST(ConfigRefusal, ListsTheWordsOfAnUnknownWord) {
       {minimal_and(R"("run": {"transport": "nccl"})"),
        "run.transport: expected mpi, as run.backend is cpu and nccl moves device memory alone, got \"nccl\""},
   });
+}
+
+TEST(ConfigRefusal, NamesOptionsOfLayerWiseWhereItDoesNotRun) {
+  expect_refusals({
+      {minimal_and(R"("layer_wise": {"policy": "lpt_numel"})"),
+       "layer_wise.policy: expected ping_pong, as layer_wise is not among modes, got \"lpt_numel\""},
+      {minimal_and(R"("layer_wise": {"adam": "dim0"})"),
+       "layer_wise.adam: expected layer_wise, as layer_wise is not among modes, got \"dim0\""},
+      {minimal_and(R"("modes": ["layer_wise"], "layer_wise": {"policy": "round_robin"})"),
+       "layer_wise.policy: expected one of ping_pong, lpt_numel, lpt_ns_cost, got \"round_robin\""},
+      {minimal_and(R"("adam": {"moment_dtype": "fp16"})"),
+       "adam.moment_dtype: expected one of bf16, fp32, got \"fp16\""},
+  });
+  EXPECT_EQ(refusal(minimal_and(R"("layer_wise": {"policy": "ping_pong", "adam": "layer_wise"})")), "");
+  EXPECT_EQ(refusal(minimal_and(R"("modes": ["layer_wise"], "layer_wise": {"adam": "dim0"})")), "");
 }
 
 TEST(OverrideRefusal, IsHeadedByTheOverride) {

@@ -17,7 +17,7 @@ namespace muonbench::testing {
 inline constexpr std::string_view kMinimal = R"({"model": {"params": [{"name": "w", "shape": [9, 16]}]}})";
 
 [[nodiscard]] inline ConfigVocabulary vocabulary() {
-  return {{"layer_sharded", "duplicated", "adam_dim0", "adam_replicated"}, {"cpu"}};
+  return {{"layer_sharded", "duplicated", "layer_wise", "adam_dim0", "adam_replicated"}, {"cpu"}};
 }
 
 [[nodiscard]] inline RunConfig read(std::string_view json, const std::vector<std::string>& overrides = {}) {

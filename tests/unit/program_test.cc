@@ -249,7 +249,8 @@ TEST(NsCalls, TpPeersOfAColumnBatchTpCompleteMatricesAlike) {
 // ---- Parameters without gradient
 
 TEST(WithoutGradient, NoOpTouchesTheParamAndNoMomentIsKept) {
-  for (const char* mode : {"layer_sharded", "duplicated", "blockwise", "adam_dim0", "adam_replicated"}) {
+  for (const char* mode :
+       {"layer_sharded", "duplicated", "blockwise", "layer_wise", "adam_dim0", "adam_replicated"}) {
     const TestModel model({muon("a", {48, 24}, 0), without_gradient(muon("w3", {48, 24}, 0)),
                            adam("e", {48, 4}), without_gradient(adam("e3", {48, 4}))},
                           domain_grid(2, 2));
@@ -288,7 +289,8 @@ TEST(WithoutGradient, OtherParamsTravelAsIfItWereNotThere) {
 }
 
 TEST(WithoutGradient, AGroupWithoutAnyMakesNoCollectiveAndRunsNothing) {
-  for (const char* mode : {"layer_sharded", "duplicated", "blockwise", "adam_dim0", "adam_replicated"}) {
+  for (const char* mode :
+       {"layer_sharded", "duplicated", "blockwise", "layer_wise", "adam_dim0", "adam_replicated"}) {
     const TestModel model({without_gradient(muon("a", {48, 24}, 0)), without_gradient(adam("e", {48, 4}))},
                           domain_grid(2, 2));
     for (const StepProgram& program : model.programs(mode)) EXPECT_TRUE(program.ops.empty()) << mode;

@@ -13,8 +13,8 @@
 namespace muonbench {
 namespace {
 
-constexpr const char* kAllModes[] = {"layer_sharded", "duplicated", "blockwise", "adam_dim0",
-                                     "adam_replicated"};
+constexpr const char* kAllModes[] = {"layer_sharded", "duplicated", "blockwise",
+                                     "layer_wise",    "adam_dim0",  "adam_replicated"};
 
 std::string describe(std::string_view mode, DomainShape domain, std::int64_t pad) {
   return std::string(mode) + " on " + std::to_string(domain.gtp_remat) + " x " + std::to_string(domain.tp) +
@@ -22,7 +22,8 @@ std::string describe(std::string_view mode, DomainShape domain, std::int64_t pad
 }
 
 /// Walks one step and checks where NS ran: once for each rank at home, everywhere for replicated weights and
-/// in duplicated, and in blockwise wherever a shard is more than pads.
+/// in duplicated, in blockwise wherever a shard is more than pads, and in layer_wise in the owner's replica
+/// alone.
 void walk(const TestModel& model, std::string_view mode) {
   ProgramWalk walk(model, model.programs(mode), mode == "blockwise" ? NsOn::kShards : NsOn::kFullMatrices);
   ASSERT_NO_THROW(walk.run());
@@ -34,9 +35,13 @@ void walk(const TestModel& model, std::string_view mode) {
     for (int i = 0; i < model.params().size(); ++i) {
       const ParamIndex p(i);
       const Parameter& param = model.params()[p];
-      const auto& home = model.inputs().homes[p.at()];
-      const bool here =
-          everywhere || !home || home->is_at(model.grid().coordinates(Family::kDense, rank).place);
+      const Coordinates at = model.grid().coordinates(family_of(param), rank);
+      const bool by_owners = mode == "layer_wise";
+      const OwnedParams& owned = model.inputs().layer_wise;
+      const auto& home = by_owners ? owned.homes[p.at()] : model.inputs().homes[p.at()];
+      const bool here = (everywhere || !home || home->is_at(at.place)) &&
+                        is_held(param, model.inputs().residences[p.at()], at) &&
+                        (!by_owners || owned.owners[p.at()] == at.dp);
       const bool wanted =
           muon_mode && param.optimizer == OptimizerKind::kMuon && param.has_gradient() && here;
       ASSERT_EQ(walk.ns_runs(rank, p), wanted ? static_cast<int>(walk.matrices(rank, p).size()) : 0)
@@ -134,6 +139,31 @@ TEST(StepProgram, AdamRowsAreDealtOutOverDataParallelReplicasToo) {
     for (const char* mode : kAllModes) {
       SCOPED_TRACE(describe(mode, domain, 1));
       ASSERT_NO_FATAL_FAILURE(walk(model, mode));
+    }
+  }
+}
+
+TEST(StepProgram, WholeParamsReachTheirOwnersHomesAndTheWeightsAllReplicas) {
+  std::vector<Parameter> params = mixed_params();
+  for (int i = 0; i < 6; ++i) {
+    params.push_back(expert(muon("up." + std::to_string(i), {24, 10}, i % 2)));
+    params.push_back(expert(adam("table." + std::to_string(i), {14, 4})));
+    params[params.size() - 2].expert_set = "up";
+    params.back().expert_set = "table";
+  }
+  for (std::size_t i = 0; i < params.size(); ++i) params[i].stage = static_cast<int>(i) % 2;
+  for (const GridShape& shape :
+       {GridShape{.dp = 4, .pp = 2}, GridShape{.tp = 2, .gtp_remat = 2, .dp = 3, .pp = 2},
+        GridShape{.tp = 2, .gtp_remat = 2, .dp = 2, .pp = 2, .ep = 2, .expert_gtp_remat = 2},
+        GridShape{.tp = 2, .gtp_remat = 1, .dp = 6, .pp = 2, .ep = 3, .expert_tp = 2}}) {
+    for (const auto& [policy, name] : kOwnerPolicyNames) {
+      for (const auto& [adam_way, way] : kLayerWiseAdamNames) {
+        const TestModel model(params, shape,
+                              {.pad_for_alignment = 3, .owners = policy, .layer_wise_adam = adam_way});
+        SCOPED_TRACE(testing::Message() << name << ", adam " << way << ", dp " << shape.dp << ", tp "
+                                        << shape.tp << ", ep " << shape.ep);
+        ASSERT_NO_FATAL_FAILURE(walk(model, "layer_wise"));
+      }
     }
   }
 }

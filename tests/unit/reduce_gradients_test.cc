@@ -146,7 +146,8 @@ TEST(GradReduce, IsOneCollectiveForEachGroupOfReplicasAndKind) {
   const std::map<std::string_view, std::multiset<std::size_t>> kinds = {{"layer_sharded", {0, 0, 1, 1}},
                                                                         {"duplicated", {0, 0, 1, 1}},
                                                                         {"adam_dim0", {1, 1}},
-                                                                        {"adam_replicated", {0, 0}}};
+                                                                        {"adam_replicated", {0, 0}},
+                                                                        {"layer_wise", {1, 1}}};
   for (const auto& [mode, expected] : kinds) {
     for (const StepProgram& program : model.programs(mode)) {
       std::multiset<std::size_t> found;

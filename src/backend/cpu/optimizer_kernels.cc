@@ -3,6 +3,7 @@
 #include "src/backend/cpu/optimizer_kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "src/backend/cpu/elementwise.h"
@@ -39,6 +40,46 @@ void store_weight(void* weight, const float* master, std::int64_t at, std::int64
   if (weight != nullptr) bf16_from_fp32(static_cast<std::uint16_t*>(weight) + at, master + at, n);
 }
 
+/// Moments as the loop takes them: fp32, copied and rounded back where they are kept in bf16.
+class Moments {
+ public:
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+  Moments(void* kept, DType dtype, std::int64_t at, std::int64_t n) : dtype_(dtype), n_(n) {
+    switch (dtype_) {
+      case DType::kFp32: values_ = static_cast<float*>(kept) + at; break;
+      case DType::kBf16:
+        rounded_ = static_cast<std::uint16_t*>(kept) + at;
+        values_ = copy_.data();
+        fp32_from_bf16(values_, rounded_, n_);
+        break;
+    }
+  }
+  Moments(const Moments&) = delete;
+  Moments& operator=(const Moments&) = delete;
+  ~Moments() = default;
+  [[nodiscard]] float* values() { return values_; }
+  void store() {
+    if (dtype_ == DType::kBf16) bf16_from_fp32(rounded_, values_, n_);
+  }
+
+ private:
+  DType dtype_;
+  std::int64_t n_;
+  float* values_ = nullptr;
+  std::uint16_t* rounded_ = nullptr;
+  std::array<float, kPiece> copy_;  // filled where it is used: zeros would cost a pass of their own
+};
+
+void run_adam_item(const BoundAdamItem& item, DType dtype, const AdamScalars& scalars) {
+  for_each_piece(item.size, [&](std::int64_t at, std::int64_t n) {
+    Moments exp_avg(item.exp_avg, dtype, at, n), exp_avg_sq(item.exp_avg_sq, dtype, at, n);
+    adam({item.gradient + at, item.master + at, exp_avg.values(), exp_avg_sq.values()}, scalars, n);
+    exp_avg.store();
+    exp_avg_sq.store();
+    store_weight(item.weight, item.master, at, n);
+  });
+}
+
 }  // namespace
 
 void run_momentum(const BoundMomentum& work) {
@@ -56,12 +97,7 @@ void run_update(const BoundUpdate& work) {
 
 void run_adam(const BoundAdam& work, std::int64_t step) {
   const AdamScalars scalars = adam_scalars(work.rule, step);
-  for (const BoundAdamItem& item : work.items) {
-    for_each_piece(item.size, [&](std::int64_t at, std::int64_t n) {
-      adam({item.gradient + at, item.master + at, item.exp_avg + at, item.exp_avg_sq + at}, scalars, n);
-      store_weight(item.weight, item.master, at, n);
-    });
-  }
+  for (const BoundAdamItem& item : work.items) run_adam_item(item, work.moments, scalars);
 }
 
 }  // namespace muonbench::cpu

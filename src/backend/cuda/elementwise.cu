@@ -130,12 +130,42 @@ struct UpdatePass {
   }
 };
 
+// Where moments of one dtype lie, and how they are loaded and stored.
+struct Fp32Moments {
+  __device__ static bool are_aligned(const void* first, const void* second) {
+    return aligned16(first, second);
+  }
+  template <int W>
+  __device__ static Vector<W> load(const void* moments, std::int64_t i) {
+    return load_vector<W>(static_cast<const float*>(moments) + i);
+  }
+  template <int W>
+  __device__ static void store(void* moments, std::int64_t i, const Vector<W>& values) {
+    store_vector(static_cast<float*>(moments) + i, values);
+  }
+};
+struct Bf16Moments {
+  __device__ static bool are_aligned(const void* first, const void* second) {
+    return aligned8(first, second);
+  }
+  template <int W>
+  __device__ static Vector<W> load(const void* moments, std::int64_t i) {
+    return load_bf16<W>(static_cast<const std::uint16_t*>(moments) + i);
+  }
+  template <int W>
+  __device__ static void store(void* moments, std::int64_t i, const Vector<W>& values) {
+    store_bf16(static_cast<std::uint16_t*>(moments) + i, values);
+  }
+};
+
+template <class Moments>
 struct AdamPass {
   using Item = BoundAdamItem;
   AdamScalars s;
 
   __device__ bool is_aligned(const Item& item) const {
-    return aligned16(item.gradient, item.master, item.exp_avg, item.exp_avg_sq) && aligned8(item.weight);
+    return aligned16(item.gradient, item.master) && aligned8(item.weight) &&
+           Moments::are_aligned(item.exp_avg, item.exp_avg_sq);
   }
   template <int W>
   struct Loaded {
@@ -144,7 +174,7 @@ struct AdamPass {
   template <int W>
   __device__ Loaded<W> load(const Item& item, std::int64_t i) const {
     return {load_vector<W>(item.gradient + i), load_vector<W>(item.master + i),
-            load_vector<W>(item.exp_avg + i), load_vector<W>(item.exp_avg_sq + i)};
+            Moments::template load<W>(item.exp_avg, i), Moments::template load<W>(item.exp_avg_sq, i)};
   }
   template <int W>
   __device__ void finish(const Item& item, std::int64_t i, Loaded<W> loaded) const {
@@ -158,8 +188,8 @@ struct AdamPass {
       loaded.exp_avg_sq[w] = v;
       loaded.master[w] = p - s.lr * (s.decoupled == 0.0F ? direction : direction + s.decoupled * p);
     }
-    store_vector(item.exp_avg + i, loaded.exp_avg);
-    store_vector(item.exp_avg_sq + i, loaded.exp_avg_sq);
+    Moments::store(item.exp_avg, i, loaded.exp_avg);
+    Moments::store(item.exp_avg_sq, i, loaded.exp_avg_sq);
     store_vector(item.master + i, loaded.master);
     store_weight(item.weight, i, loaded.master);
   }
@@ -176,8 +206,12 @@ void launch_update(const PieceList<BoundUpdateItem>& list, float lr, cudaStream_
   launch_pass("update", list, UpdatePass{-lr}, stream);
 }
 
-void launch_adam(const PieceList<BoundAdamItem>& list, const AdamScalars& scalars, cudaStream_t stream) {
-  launch_pass("adam", list, AdamPass{scalars}, stream);
+void launch_adam(const PieceList<BoundAdamItem>& list, const AdamScalars& scalars, DType moments,
+                 cudaStream_t stream) {
+  switch (moments) {
+    case DType::kFp32: launch_pass("adam", list, AdamPass<Fp32Moments>{scalars}, stream); break;
+    case DType::kBf16: launch_pass("adam", list, AdamPass<Bf16Moments>{scalars}, stream); break;
+  }
 }
 
 }  // namespace muonbench::cuda

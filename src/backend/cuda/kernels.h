@@ -39,7 +39,8 @@ void launch_momentum(const PieceList<BoundMomentumItem>& list, const MomentumSca
 /// master <- master + (-lr) * update, and its bf16 copy where there is one.
 void launch_update(const PieceList<BoundUpdateItem>& list, float lr, cudaStream_t stream);
 
-void launch_adam(const PieceList<BoundAdamItem>& list, const AdamScalars& scalars, cudaStream_t stream);
+void launch_adam(const PieceList<BoundAdamItem>& list, const AdamScalars& scalars, DType moments,
+                 cudaStream_t stream);
 
 /// A tile as a kernel knows it: sizes of an element in bytes.
 struct DeviceTile {

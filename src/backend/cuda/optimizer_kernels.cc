@@ -107,11 +107,12 @@ std::unique_ptr<Kernel> prepare_update(CudaDevice& device, const BoundUpdate& wo
 }
 
 std::unique_ptr<Kernel> prepare_adam(CudaDevice& device, const BoundAdam& work) {
-  return make_list_kernel(device, work.items,
-                          [rule = work.rule](const PieceList<BoundAdamItem>& list, const StepContext& context,
-                                             cudaStream_t stream) {
-                            launch_adam(list, adam_scalars(rule, context.step + 1), stream);
-                          });
+  return make_list_kernel(
+      device, work.items,
+      [rule = work.rule, moments = work.moments](const PieceList<BoundAdamItem>& list,
+                                                 const StepContext& context, cudaStream_t stream) {
+        launch_adam(list, adam_scalars(rule, context.step + 1), moments, stream);
+      });
 }
 
 std::unique_ptr<Kernel> prepare_copy(CudaDevice& device, BoundCopy work) {
