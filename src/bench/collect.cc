@@ -7,6 +7,7 @@
 #include "src/bench/stats.h"
 #include "src/bench/wire.h"
 #include "src/ns/schedule.h"
+#include "src/program/distribution.h"
 
 namespace muonbench {
 namespace {
@@ -54,6 +55,20 @@ ConcurrentGroupsInfo concurrent_groups(const Mode& mode, const GroupQueues& queu
     case Pipelines::kOneForAll: break;
   }
   return {false, 1, "the mode has one pipeline for all parameters"};
+}
+
+/// In model order.
+std::vector<DecisionInfo> decisions(const StepInputs& inputs) {
+  std::vector<DecisionInfo> found;
+  for (int i = 0; i < inputs.params.size(); ++i) {
+    const ParamIndex p(i);
+    const Parameter& param = inputs.params[p];
+    if (param.optimizer != OptimizerKind::kMuon || !param.has_gradient()) continue;
+    const RunsAs runs_as =
+        cheaper_way(inputs.specs[p.at()], inputs.splits[p.at()], family_of(param), inputs.ns);
+    found.push_back({param.name, std::string(name_of(runs_as))});
+  }
+  return found;
 }
 
 enum class Verified { kYes, kNo };
@@ -137,6 +152,7 @@ ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs, const std
   info.mode = mode.name;
   info.concurrent_groups = concurrent_groups(mode, inputs.queues);
   if (mode.muon == MuonUse::kMuon) info.ns_algorithm = name_in(kNsAlgorithmNames, inputs.ns.algorithm);
+  if (mode.weights == WeightsRun::kAsDecided) info.decisions = decisions(inputs);
   for (std::size_t r = 0; r < costs.size(); ++r)
     info.ranks.push_back(rank_info(costs[r], inputs.grid, WorldRank(static_cast<int>(r))));
   if (mode.muon == MuonUse::kMuon)

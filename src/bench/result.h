@@ -89,6 +89,12 @@ struct ThroughputInfo {
   std::optional<double> ns_tflops, parameters_per_second, exchange_algbw_gbs, exchange_busbw_gbs;
 };
 
+/// Where mode auto runs NS of one parameter.
+struct DecisionInfo {
+  std::string param;
+  std::string runs;  ///< duplicated, distributed
+};
+
 /// muon.concurrent_groups as it came out: whether pipelines of param groups may overlap in this mode.
 struct ConcurrentGroupsInfo {
   bool active = false;
@@ -109,6 +115,7 @@ struct ModeInfo {
   std::optional<std::int64_t> nonfinite_values;
   std::vector<ParamInfo> params;
   ConcurrentGroupsInfo concurrent_groups;
+  std::optional<std::vector<DecisionInfo>> decisions;  ///< of a mode that decides weight by weight
 };
 
 struct Result {

@@ -182,7 +182,15 @@ Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
           {"nonfinite_values", or_null(mode.nonfinite_values)},
           {"params", std::move(params)},
           {"ns_algorithm", or_null(mode.ns_algorithm)},
-          {"concurrent_groups", concurrent_groups_json(mode.concurrent_groups)}};
+          {"concurrent_groups", concurrent_groups_json(mode.concurrent_groups)},
+          {"decisions", decisions_json(mode.decisions)}};
+}
+
+Json decisions_json(const std::optional<std::vector<DecisionInfo>>& decisions) {
+  if (!decisions) return nullptr;
+  Json out = Json::array();
+  for (const DecisionInfo& one : *decisions) out.push_back({{"param", one.param}, {"runs", one.runs}});
+  return out;
 }
 
 Json config_json(const std::string& resolved) {
