@@ -57,6 +57,7 @@ namespace muonbench {
   measured.parity = {"duplicated", true, 0.0, std::nullopt};
   measured.nonfinite_values = 0;
   measured.concurrent_groups = {true, 2, "a and b share the tp communicator"};
+  measured.decisions = std::vector{DecisionInfo{"w", "distributed"}};
   measured.params = {{"w", {8, 16}, "tp", HomeInfo{"w", 0, 1}, 0.125, 0.25, "00000000000000ff"}};
 
   ModeInfo planned;

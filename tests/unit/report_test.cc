@@ -158,6 +158,8 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/0/concurrent_groups/active true
 /modes/0/concurrent_groups/queues 2
 /modes/0/concurrent_groups/why "a and b share the tp communicator"
+/modes/0/decisions/0/param "w"
+/modes/0/decisions/0/runs "distributed"
 /modes/1/mode "adam_dim0"
 /modes/1/step_seconds null
 /modes/1/first_step_seconds null
@@ -206,6 +208,7 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/1/concurrent_groups/active false
 /modes/1/concurrent_groups/queues 1
 /modes/1/concurrent_groups/why null
+/modes/1/decisions null
 )";
 
 TEST(Json, HoldsEveryKeyOfTheSchemaInItsOrderWithItsType) {
