@@ -160,6 +160,13 @@ Json concurrent_groups_json(const ConcurrentGroupsInfo& groups) {
   return {{"active", groups.active}, {"queues", groups.queues}, {"why", or_null(groups.why)}};
 }
 
+Json decisions_json(const std::optional<std::vector<DecisionInfo>>& decisions) {
+  if (!decisions) return nullptr;
+  Json out = Json::array();
+  for (const DecisionInfo& one : *decisions) out.push_back({{"param", one.param}, {"runs", one.runs}});
+  return out;
+}
+
 Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
   const std::string field = text("modes[{}]", mode.mode);
   const auto of = [&field](std::string_view key) { return text("{}.{}", field, key); };
@@ -184,13 +191,6 @@ Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
           {"ns_algorithm", or_null(mode.ns_algorithm)},
           {"concurrent_groups", concurrent_groups_json(mode.concurrent_groups)},
           {"decisions", decisions_json(mode.decisions)}};
-}
-
-Json decisions_json(const std::optional<std::vector<DecisionInfo>>& decisions) {
-  if (!decisions) return nullptr;
-  Json out = Json::array();
-  for (const DecisionInfo& one : *decisions) out.push_back({{"param", one.param}, {"runs", one.runs}});
-  return out;
 }
 
 Json config_json(const std::string& resolved) {
