@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "src/backend/ns_slice_work.h"
 #include "src/backend/work.h"
 #include "src/base/dtype.h"
 #include "src/base/memory_use.h"
@@ -137,6 +138,7 @@ class Device {
   [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundCopy work) = 0;
   [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundZeroFill work) = 0;
   [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundNewtonSchulz work) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundNsSlice work) = 0;
   [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundUpdate work) = 0;
   [[nodiscard]] virtual std::unique_ptr<Kernel> prepare(BoundAdam work) = 0;
 };

@@ -13,7 +13,7 @@ namespace muonbench {
 /// Every rank's `size` numbers become their sum, on one rank or on all. Never empty.
 struct ReducedPiece {
   static constexpr int kEveryRank = -1;
-  float* data = nullptr;
+  void* data = nullptr;
   std::int64_t size = 0;
   int root = kEveryRank;  ///< group rank
 };
@@ -22,7 +22,8 @@ struct ReducedPiece {
 /// out both kinds. A group of one has none.
 struct Reductions {
   std::string_view collective;  ///< "all_reduce", "reduce_scatter"; for messages
-  int rank = 0;                 ///< of this rank, in the group
+  DType dtype = DType::kFp32;
+  int rank = 0;  ///< of this rank, in the group
   int ranks = 1;
   std::vector<ReducedPiece> pieces;
 

@@ -111,10 +111,12 @@ struct BoundAllGather {
   BoundSegment send;
   std::vector<BoundSegment> receives;
 };
-/// fp32 sums over all ranks, in place. Each region holds the sum on every rank afterwards, with equal bits
-/// everywhere. All ranks have as many regions, of equal sizes.
+/// Sums over all ranks, in place. Each region holds the sum on every rank afterwards, with equal bits
+/// everywhere. All ranks have as many regions, of equal sizes. Each addition rounds to `dtype`, or none but
+/// the last does.
 struct BoundAllReduce {
   std::vector<BoundSegment> regions;
+  DType dtype = DType::kFp32;
 };
 /// fp32 sums over all ranks, in place. items[i][p] holds the sum on group rank p afterwards, and is undefined
 /// on the others. Sizes are equal on all ranks, but may differ within an item, whose segments need not touch.

@@ -7,6 +7,7 @@
 #include "src/bench/stats.h"
 #include "src/bench/wire.h"
 #include "src/ns/schedule.h"
+#include "src/program/distribution.h"
 
 namespace muonbench {
 namespace {
@@ -59,7 +60,8 @@ ConcurrentGroupsInfo concurrent_groups(const Mode& mode, const GroupQueues& queu
 /// By parameter; none where a mode has no homes.
 const std::vector<std::optional<Home>>* homes_in(const Mode& mode, const StepInputs& inputs) {
   switch (mode.costs) {
-    case CostsDependOn::kShards: return nullptr;
+    case CostsDependOn::kShards:
+    case CostsDependOn::kShardsAndSums: return nullptr;
     case CostsDependOn::kShardsAndHomes: return &inputs.homes;
     case CostsDependOn::kShardsAndOwners: return &inputs.layer_wise.homes;
   }
@@ -83,6 +85,20 @@ void add_owners(const StepInputs& inputs, ModeInfo& info) {
   for (std::size_t i = 0; i < owned.owners.size(); ++i)
     if (const auto& owner = owned.owners[i]) info.owners.push_back({inputs.params.params[i].name, *owner});
   if (owned.homes != inputs.homes) info.homes = home_infos(inputs.params, owned.homes);
+}
+
+/// In model order.
+std::vector<DecisionInfo> decisions(const StepInputs& inputs) {
+  std::vector<DecisionInfo> found;
+  for (int i = 0; i < inputs.params.size(); ++i) {
+    const ParamIndex p(i);
+    const Parameter& param = inputs.params[p];
+    if (param.optimizer != OptimizerKind::kMuon || !param.has_gradient()) continue;
+    const RunsAs runs_as =
+        cheaper_way(inputs.specs[p.at()], inputs.splits[p.at()], family_of(param), inputs.ns);
+    found.push_back({param.name, std::string(name_of(runs_as))});
+  }
+  return found;
 }
 
 enum class Verified { kYes, kNo };
@@ -165,6 +181,7 @@ ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs, const std
   info.concurrent_groups = concurrent_groups(mode, inputs.queues);
   if (mode.muon == MuonUse::kMuon) info.ns_algorithm = name_in(kNsAlgorithmNames, inputs.ns.algorithm);
   if (mode.costs == CostsDependOn::kShardsAndOwners) add_owners(inputs, info);
+  if (mode.weights == WeightsRun::kAsDecided) info.decisions = decisions(inputs);
   for (std::size_t r = 0; r < costs.size(); ++r)
     info.ranks.push_back(rank_info(costs[r], inputs.grid, WorldRank(static_cast<int>(r))));
   if (mode.muon == MuonUse::kMuon)

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/bench/countable.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "src/base/error.h"
 #include "src/base/text.h"
+#include "src/program/distribution.h"
 
 namespace muonbench {
 
@@ -25,6 +27,31 @@ void refuse_uncountable_work(const ParamSet& params, const std::vector<RowSplit>
                "expected it to fit a signed 64-bit number",
                param.name, param.shape.rows, param.shape.cols, flops));
     }
+  }
+}
+
+void refuse_uncountable_grams(const ParamSet& params, const std::vector<RowSplit>& splits,
+                              const std::vector<ParamShardSpec>& specs, const NsOptions& ns) {
+  constexpr double kBytesPerElement = 16.0;  // A and B, and what travels
+  double work = 0.0, bytes = 0.0;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const Parameter& param = params.params[i];
+    const auto distribution = distribution_of(specs[i]);
+    if (param.optimizer != OptimizerKind::kMuon || !distribution) continue;
+    for (const Shape& matrix : splits[i].matrices(param.shape)) {
+      const bool by_rows = distribution->side == GramSide::kRows;
+      const auto side = static_cast<double>(by_rows ? matrix.rows : matrix.cols);
+      const auto length = static_cast<double>(by_rows ? matrix.cols : matrix.rows);
+      work += static_cast<double>(ns.steps.size()) * side * side * (4.0 * length + 2.0 * side);
+      bytes += kBytesPerElement * static_cast<double>(ns.steps.size() + 1) * side * side;
+    }
+    if (std::max(work, bytes) < static_cast<double>(std::numeric_limits<std::int64_t>::max())) continue;
+    throw ConfigError(
+        text("modes: distributed: parameter '{}' ({} x {}): with Gram matrices on its dim {}, a step takes "
+             "{:.3g} floating point operations and {:.3g} bytes so far, expected both to fit a signed 64-bit "
+             "number",
+             param.name, param.shape.rows, param.shape.cols, distribution->side == GramSide::kRows ? 0 : 1,
+             work, bytes));
   }
 }
 

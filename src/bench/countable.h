@@ -19,4 +19,9 @@ void refuse_uncountable_work(const ParamSet& params, const std::vector<RowSplit>
 /// ConfigError at the parameter that is too much.
 void refuse_uncountable_bytes(const ParamSet& params, const std::vector<ParamShardSpec>& specs);
 
+/// The same of Gram matrices in mode distributed, which may be squares on the longer side. ConfigError names
+/// the mode.
+void refuse_uncountable_grams(const ParamSet& params, const std::vector<RowSplit>& splits,
+                              const std::vector<ParamShardSpec>& specs, const NsOptions& ns);
+
 }  // namespace muonbench

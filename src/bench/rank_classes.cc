@@ -9,7 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "src/base/even_part.h"
 #include "src/base/hash.h"
+#include "src/program/distribution.h"
 
 namespace muonbench {
 namespace {
@@ -27,9 +29,13 @@ Seat seat_of(const RankGrid& grid, WorldRank rank) {
 /// group.
 using Deal = std::pair<GroupKey, std::int64_t>;
 
+/// Elements to be added up over a group: what decides a rank's part of the sums, beside its index.
+using Sum = std::pair<GroupKey, std::int64_t>;
+
 /// What all ranks of one seat have in common.
 struct Common {
   std::vector<Deal> deals;
+  std::vector<Sum> sums;
   std::uint64_t shards = 0;  ///< fingerprint of what is held, and of what each rank does with it
 };
 
@@ -99,10 +105,31 @@ class Owned {
   std::map<std::tuple<Family, Residence, int>, std::vector<ParamIndex>> params_;
 };
 
+/// What NS adds up of a weight, in whatever batches it goes: parts of sums repeat with the size of a group.
+void add_sums(std::set<Sum>& sums, const StepInputs& inputs, ParamIndex p) {
+  const auto distribution = distribution_of(inputs.specs[p.at()]);
+  if (!distribution || !inputs.params[p].has_gradient()) return;
+  const GroupKey group{family_of(inputs.params[p]), AxisSet{distribution->axis}};
+  const int most = std::min(inputs.ns_batch_size, inputs.grid.group_size(group));
+  for (const Shape& matrix : inputs.splits[p.at()].matrices(inputs.params[p].shape)) {
+    const std::int64_t side = NsSlice{matrix, distribution->side}.gram_side();
+    for (std::int64_t n = 1; n <= most; ++n) {
+      sums.emplace(group, n);
+      sums.emplace(group, n * side * side);
+    }
+  }
+}
+
+/// Whoever has a weight apart knows which rows of it; a gather may bring others, which the place tells.
+void add_place(Fingerprint& print, const RowSplit& split, DomainPlace place) {
+  if (!split.is_whole()) print.add(place.g.value()).add(place.t.value());
+}
+
 Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) {
   const Coordinates dense = inputs.grid.coordinates(Family::kDense, rank);
   const Coordinates expert = inputs.grid.coordinates(Family::kExpert, rank);
   std::set<Deal> deals;
+  std::set<Sum> sums;
   Fingerprint print;
   for (int i = 0; i < inputs.params.size(); ++i) {
     const ParamIndex p(i);
@@ -114,19 +141,25 @@ Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) 
     add_shard(print, param, spec, extent);
     add_split(print, inputs.splits[p.at()], extent);
     if (costs == CostsDependOn::kShardsAndHomes) add_home(print, inputs.homes[p.at()], at.place);
+    if (costs == CostsDependOn::kShardsAndSums && param.optimizer == OptimizerKind::kMuon) {
+      add_sums(sums, inputs, p);
+      add_place(print, inputs.splits[p.at()], at.place);
+    }
     const StateRows state =
         state_rows(spec, StatePlacement::kAdamByRows, family_of(param), inputs.grid, rank);
     if (!state.group.axes.empty()) deals.emplace(state.group, extent.rows.count);
   }
-  return {{deals.begin(), deals.end()}, print.value()};
+  return {{deals.begin(), deals.end()}, {sums.begin(), sums.end()}, print.value()};
 }
 
-std::vector<std::int64_t> shares(const std::vector<Deal>& deals, const RankGrid& grid, WorldRank rank) {
-  std::vector<std::int64_t> rows;
-  rows.reserve(deals.size());
-  for (const auto& [group, count] : deals)
-    rows.push_back(deal_rows(count, grid.group_size(group), grid.index_in_group(group, rank)).count);
-  return rows;
+std::vector<std::int64_t> shares(const Common& common, const RankGrid& grid, WorldRank rank) {
+  std::vector<std::int64_t> found;
+  found.reserve(common.deals.size() + common.sums.size());
+  for (const auto& [group, count] : common.deals)
+    found.push_back(deal_rows(count, grid.group_size(group), grid.index_in_group(group, rank)).count);
+  for (const auto& [group, count] : common.sums)
+    found.push_back(even_part(count, grid.group_size(group), grid.index_in_group(group, rank).value()));
+  return found;
 }
 
 }  // namespace
@@ -141,7 +174,7 @@ std::vector<RankClass> rank_classes(const StepInputs& inputs, CostsDependOn cost
     const auto [seat, is_new] = seats.try_emplace(seat_of(inputs.grid, rank));
     if (is_new) seat->second = common_at(inputs, costs, rank);
     RankClass& mine = classes[{seat->second.shards, owned ? owned->fingerprint_of(rank) : 0,
-                               shares(seat->second.deals, inputs.grid, rank)}];
+                               shares(seat->second, inputs.grid, rank)}];
     if (mine.members.empty()) mine.representative = rank;
     mine.members.push_back(rank);
   }

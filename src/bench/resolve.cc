@@ -206,6 +206,8 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                                                       config.parallelism.pad_for_alignment));
   }
   refuse_uncountable_bytes(params, inputs.specs);
+  if (std::find(config.modes.begin(), config.modes.end(), "distributed") != config.modes.end())
+    refuse_uncountable_grams(params, inputs.splits, inputs.specs, inputs.ns);
   inputs.queues = queue_groups(inputs.groups, grid, queue_use(config),
                                std::string(name_in(kBackendNames, config.run.backend)));
   inputs.moment_dtype = config.adam.moment_dtype;

@@ -95,6 +95,12 @@ struct ThroughputInfo {
   std::optional<double> ns_tflops, parameters_per_second, exchange_algbw_gbs, exchange_busbw_gbs;
 };
 
+/// Where mode auto runs NS of one parameter.
+struct DecisionInfo {
+  std::string param;
+  std::string runs;  ///< duplicated, distributed
+};
+
 /// muon.concurrent_groups as it came out: whether pipelines of param groups may overlap in this mode.
 struct ConcurrentGroupsInfo {
   bool active = false;
@@ -117,6 +123,7 @@ struct ModeInfo {
   ConcurrentGroupsInfo concurrent_groups;
   std::vector<OwnerInfo> owners;  ///< empty where the mode has none
   std::vector<HomeInfo> homes;    ///< empty where they are the result's
+  std::optional<std::vector<DecisionInfo>> decisions;  ///< of a mode that decides weight by weight
 };
 
 struct Result {

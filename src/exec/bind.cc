@@ -45,8 +45,12 @@ class Binder {
         BoundAllGather{program_[op.receive].dtype, send, segments(op.receive, op.receives)});
   }
   Prepared operator()(const AllReduceOp& op) const {
-    BoundAllReduce bound;
-    for (const Region& region : op.regions) bound.regions.push_back({floats(region), region.size.value()});
+    BoundAllReduce bound{{}, program_[op.regions.front().buffer].dtype};
+    for (const Region& region : op.regions) {
+      MUONBENCH_CHECK(program_[region.buffer].dtype == bound.dtype, "{} is of another dtype",
+                      program_[region.buffer].name);
+      bound.regions.push_back({at(region.buffer, region.offset), region.size.value()});
+    }
     return comm().prepare(std::move(bound));
   }
   Prepared operator()(const ReduceScatterOp& op) const {
@@ -60,6 +64,18 @@ class Binder {
   Prepared operator()(const NewtonSchulzOp& op) const {
     BoundNewtonSchulz bound{op.matrix, {}, at(op.scratch.buffer, op.scratch.offset), program_.ns};
     for (const NewtonSchulzItem& item : op.items) bound.items.emplace_back(floats(item.in), floats(item.out));
+    return device_.prepare(std::move(bound));
+  }
+  Prepared operator()(const NsSliceOp& op) const {
+    BoundNsSlice bound{op.part,
+                       op.step,
+                       op.slice,
+                       op.matrix,
+                       {},
+                       floats(op.sums),
+                       at(op.scratch.buffer, op.scratch.offset),
+                       program_.ns};
+    for (const Region& matrix : op.data) bound.data.push_back(floats(matrix));
     return device_.prepare(std::move(bound));
   }
   Prepared operator()(const UpdateOp& op) const {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/ns/ns_slice.h"
+
 namespace muonbench {
 namespace {
 
@@ -16,15 +18,13 @@ Elements aligned(std::int64_t n) {
   return Elements((n + kPartAlignment - 1) / kPartAlignment * kPartAlignment);
 }
 
-// One triangle instead of the whole square saves half of the two symmetric products.
-std::int64_t flops_of_step(std::int64_t m, std::int64_t n, bool cubic, NsAlgorithm algorithm) {
-  const std::int64_t rectangular = 2 * m * m * n;
-  const std::int64_t square = cubic ? 0 : 2 * m * m * m;
+// Of a symmetric product that sums over `length`: one triangle instead of the whole square saves half.
+std::int64_t symmetric_flops(std::int64_t m, std::int64_t length, NsAlgorithm algorithm) {
   switch (algorithm) {
-    case NsAlgorithm::kSyrk: return rectangular / 2 + square / 2 + rectangular;
+    case NsAlgorithm::kSyrk: return m * m * length;
     case NsAlgorithm::kGemm:
     case NsAlgorithm::kGram:
-    case NsAlgorithm::kAuto: return rectangular + square + rectangular;
+    case NsAlgorithm::kAuto: return 2 * m * m * length;
   }
   return 0;
 }
@@ -42,12 +42,28 @@ float scale_factor(ScaleMode mode, Shape full) {
   return 0.0F;
 }
 
-std::int64_t ns_cost(Shape full) { return full.max_dim() * full.min_dim() * full.min_dim(); }
+std::int64_t ns_cost(Shape full) { return ns_cost(whole_slice(full)); }
+
+std::int64_t ns_cost(const NsSlice& slice) { return slice.length() * slice.gram_side() * slice.gram_side(); }
+
+std::int64_t ns_part_flops(NsPart part, const NsSlice& slice, const NsCoefficients& step,
+                           NsAlgorithm algorithm) {
+  const std::int64_t m = slice.gram_side(), length = slice.length();
+  switch (part) {
+    case NsPart::kGram: return symmetric_flops(m, length, algorithm);
+    case NsPart::kStep: return (step.c == 0.0 ? 0 : symmetric_flops(m, m, algorithm)) + 2 * m * m * length;
+    case NsPart::kSumOfSquares:
+    case NsPart::kNormalise:
+    case NsPart::kScaleOut: return 0;
+  }
+  return 0;
+}
 
 std::int64_t ns_flops(Shape full, const NsOptions& options) {
   std::int64_t flops = 0;
   for (const NsCoefficients& step : options.steps)
-    flops += flops_of_step(full.min_dim(), full.max_dim(), step.c == 0.0, options.algorithm);
+    for (const NsPart part : {NsPart::kGram, NsPart::kStep})
+      flops += ns_part_flops(part, whole_slice(full), step, options.algorithm);
   return flops;
 }
 
@@ -60,9 +76,11 @@ Elements ns_scratch_elements(NsShape shape, const NsOptions& options) {
   return one;
 }
 
-NsScratchLayout ns_scratch_layout(Shape full) {
-  const Elements iterate = aligned(full.elements().value());
-  const Elements square = aligned(full.min_dim() * full.min_dim());
+NsScratchLayout ns_scratch_layout(Shape full) { return ns_scratch_layout(whole_slice(full)); }
+
+NsScratchLayout ns_scratch_layout(const NsSlice& slice) {
+  const Elements iterate = aligned(slice.shape.elements().value());
+  const Elements square = aligned(slice.gram_side() * slice.gram_side());
   return {.x = Elements(0),
           .next = iterate,
           .gram = iterate * 2,

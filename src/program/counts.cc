@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/even_part.h"
+#include "src/ns/ns_slice.h"
 #include "src/ns/schedule.h"
 #include "src/program/program.h"
 
@@ -20,11 +21,11 @@ Elements with_others(const std::vector<Segment>& segments, GroupRank me) {
 }
 
 /// Sums made of even parts at their ranks, and gathered.
-WireBytes wire_of(const AllReduceOp& op, GroupRank me) {
+WireBytes wire_of(const AllReduceOp& op, GroupRank me, DType dtype) {
   Elements total;
   for (const Region& region : op.regions) total += region.size;
   const Elements mine(even_part(total.value(), op.ranks, me.value()));
-  const Bytes each_way = bytes_of((total - mine) + mine * (op.ranks - 1), DType::kFp32);
+  const Bytes each_way = bytes_of((total - mine) + mine * (op.ranks - 1), dtype);
   return {each_way, each_way};
 }
 
@@ -49,6 +50,17 @@ Bytes sent_with_own_block(const StepProgram& program, const Op& op) {
   return {};
 }
 
+/// A matrix of which a rank has a slice is one that it runs NS on; the first part that needs the slice counts
+/// it.
+void add_part(const NsSliceOp& op, const NsOptions& options, StepCounts& counts) {
+  const auto matrices = static_cast<std::int64_t>(op.data.size());
+  const NsCoefficients& step = options.steps.at(static_cast<std::size_t>(op.step));
+  counts.ns_flops += matrices * ns_part_flops(op.part, op.slice, step, options.algorithm);
+  if (op.part != NsPart::kNormalise) return;
+  counts.ns_calls += matrices;
+  counts.ns_cost += matrices * ns_cost(op.slice);
+}
+
 StepCounts count(const StepProgram& program, const std::vector<Op>& ops, const RankGrid& grid,
                  WorldRank rank) {
   StepCounts counts;
@@ -71,6 +83,7 @@ StepCounts count(const StepProgram& program, const std::vector<Op>& ops, const R
       counts.ns_flops += matrices * ns_flops(ns->matrix, program.ns);
       counts.ns_cost += matrices * ns_cost(ns->matrix);
     }
+    if (const auto* part = std::get_if<NsSliceOp>(&op.work)) add_part(*part, program.ns, counts);
   }
   counts.exchange_wire = std::max(exchange.sent, exchange.received);
   return counts;
@@ -88,7 +101,8 @@ WireBytes wire_bytes(const StepProgram& program, const Op& op, GroupRank me) {
     return {bytes_of(all_gather->send.size * peers, program[all_gather->send.buffer].dtype),
             bytes_of(with_others(all_gather->receives, me), program[all_gather->receive].dtype)};
   }
-  if (const auto* all_reduce = std::get_if<AllReduceOp>(&op.work)) return wire_of(*all_reduce, me);
+  if (const auto* all_reduce = std::get_if<AllReduceOp>(&op.work))
+    return wire_of(*all_reduce, me, program[all_reduce->regions.front().buffer].dtype);
   if (const auto* reduce_scatter = std::get_if<ReduceScatterOp>(&op.work))
     return wire_of(*reduce_scatter, me);
   return {};

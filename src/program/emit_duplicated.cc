@@ -103,11 +103,15 @@ class DuplicatedWeight {
 
 }  // namespace
 
+void emit_duplicated_weight(Emitter& emitter, const ParamGroup& group, ParamIndex param) {
+  DuplicatedWeight(emitter, group, param).emit();
+}
+
 void emit_duplicated(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
   Emitter emitter(inputs, rank, builder);
   emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
   for (const ParamGroup& group : inputs.groups)
-    for (const ParamIndex p : emitter.held_part(group).params) DuplicatedWeight(emitter, group, p).emit();
+    for (const ParamIndex p : emitter.held_part(group).params) emit_duplicated_weight(emitter, group, p);
   emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
 }
 

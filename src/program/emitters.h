@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "src/program/emitter.h"
 #include "src/program/modes.h"
 
@@ -21,6 +23,17 @@ void emit_layer_wise(const StepInputs& inputs, WorldRank rank, ProgramBuilder& b
 
 /// Every rank gathers every weight and repeats the same NS, one weight after the other.
 void emit_duplicated(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
+
+/// Ranks run NS on the rows, or columns, of each weight that they have, and add up norms and Gram matrices.
+void emit_distributed(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
+
+/// The cheaper of distributed and duplicated, weight by weight (distribution.h).
+void emit_auto(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
+
+/// A weight, or weights of one group, as those modes have them.
+void emit_duplicated_weight(Emitter& emitter, const ParamGroup& group, ParamIndex param);
+void emit_distributed_weights(Emitter& emitter, const ParamGroup& group,
+                              const std::vector<ParamIndex>& params);
 
 /// Every rank runs NS on its own shards as if they were whole matrices, and exchanges nothing.
 void emit_blockwise(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);

@@ -52,10 +52,13 @@ enum class MuonUse { kMuon, kAdamOnly };
 enum class BitPromise { kNone, kAsDuplicated };
 
 /// What tells two ranks' costs apart, beside the shapes of their shards.
-enum class CostsDependOn { kShards, kShardsAndHomes, kShardsAndOwners };
+enum class CostsDependOn { kShards, kShardsAndHomes, kShardsAndOwners, kShardsAndSums };
 
 /// Whether each param group has a pipeline of its own, which may overlap with those of others.
 enum class Pipelines { kPerGroup, kOneForAll };
+
+/// Whether all weights take one way, or each the one that is decided for it (distribution.h).
+enum class WeightsRun { kAlike, kAsDecided };
 
 /// THE table of modes.
 struct Mode {
@@ -66,6 +69,7 @@ struct Mode {
   Pipelines pipelines;
   std::string_view what;  ///< one line for --help
   void (*emit)(const StepInputs&, WorldRank, ProgramBuilder&);
+  WeightsRun weights = WeightsRun::kAlike;
 };
 [[nodiscard]] const std::vector<Mode>& modes();
 [[nodiscard]] const Mode& mode_named(std::string_view name);  ///< throws ConfigError listing the known names

@@ -66,6 +66,25 @@ struct AccessVisitor {
     }
     write(op.scratch);
   }
+  void operator()(const NsSliceOp& op) {
+    switch (op.part) {
+      case NsPart::kSumOfSquares:
+        for (const Region& matrix : op.data) read(matrix);
+        write(op.sums);
+        break;
+      case NsPart::kNormalise:
+        for (const Region& matrix : op.data) read(matrix);
+        read(op.sums);
+        write(op.scratch);
+        break;
+      case NsPart::kGram:
+      case NsPart::kStep: update(op.scratch); break;
+      case NsPart::kScaleOut:
+        read(op.scratch);
+        for (const Region& matrix : op.data) write(matrix);
+        break;
+    }
+  }
   void operator()(const UpdateOp& op) {
     for (const UpdateItem& item : op.items) {
       read(item.update);
@@ -96,6 +115,7 @@ std::string_view name_of(Phase phase) {
     case Phase::kNs: return "ns";
     case Phase::kStage2Reverse: return "stage2_reverse";
     case Phase::kStage1Reverse: return "stage1_reverse";
+    case Phase::kGramReduce: return "gram_reduce";
     case Phase::kUpdate: return "update";
     case Phase::kAdam: return "adam";
     case Phase::kParamGather: return "param_gather";
@@ -114,6 +134,7 @@ bool is_exchange(Phase phase) {
     case Phase::kMomentum:
     case Phase::kNsReplicated:
     case Phase::kNs:
+    case Phase::kGramReduce:
     case Phase::kUpdate:
     case Phase::kAdam:
     case Phase::kParamGather:

@@ -13,24 +13,11 @@
 #include "src/base/shape.h"
 #include "src/ns/ns_options.h"
 #include "src/plan/shard_exchange.h"
+#include "src/program/ns_slice_op.h"
 #include "src/program/phase.h"
 #include "src/topology/rank_grid.h"
 
 namespace muonbench {
-
-/// Index of a buffer in its program.
-struct BufferId {
-  int index = -1;
-  friend auto operator<=>(BufferId, BufferId) = default;
-};
-
-/// Consecutive elements of one buffer.
-struct Region {
-  BufferId buffer;
-  Elements offset;
-  Elements size;
-  friend auto operator<=>(const Region&, const Region&) = default;
-};
 
 /// One parameter's part of the fused decay + momentum + nesterov pass. All regions have ns_input's size;
 /// `ns_input` may lie in an exchange buffer, so that no packing pass is needed.
@@ -79,7 +66,7 @@ struct AllGatherOp {
   std::vector<Segment> receives;
 };
 
-/// Regions become their sums over the group's `ranks`, on each of them; fp32, in place.
+/// Regions become their sums over the group's `ranks`, on each of them, in place; all of one dtype.
 struct AllReduceOp {
   GroupKey group;
   int ranks = 1;
@@ -129,7 +116,7 @@ struct AdamOp {
 };
 
 using Work = std::variant<MomentumOp, CopyOp, ZeroFillOp, AllToAllOp, AllGatherOp, AllReduceOp,
-                          ReduceScatterOp, NewtonSchulzOp, UpdateOp, AdamOp>;
+                          ReduceScatterOp, NewtonSchulzOp, NsSliceOp, UpdateOp, AdamOp>;
 
 /// One thing to do. `after` is filled in by StepProgram's builder from what the ops read and write.
 struct Op {

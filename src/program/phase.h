@@ -14,6 +14,7 @@ enum class Phase {
   kStage1Forward,
   kStage2Forward,
   kNs,
+  kGramReduce,  ///< distributed: what NS adds up over a group, between its parts
   kStage2Reverse,
   kStage1Reverse,
   kUpdate,

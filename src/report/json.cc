@@ -173,6 +173,13 @@ Json owners_json(const std::vector<OwnerInfo>& owners) {
   return list;
 }
 
+Json decisions_json(const std::optional<std::vector<DecisionInfo>>& decisions) {
+  if (!decisions) return nullptr;
+  Json out = Json::array();
+  for (const DecisionInfo& one : *decisions) out.push_back({{"param", one.param}, {"runs", one.runs}});
+  return out;
+}
+
 Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
   const std::string field = text("modes[{}]", mode.mode);
   const auto of = [&field](std::string_view key) { return text("{}.{}", field, key); };
@@ -197,7 +204,8 @@ Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
           {"ns_algorithm", or_null(mode.ns_algorithm)},
           {"concurrent_groups", concurrent_groups_json(mode.concurrent_groups)},
           {"owners", mode.owners.empty() ? Json() : owners_json(mode.owners)},
-          {"homes", mode.homes.empty() ? Json() : homes_json(mode.homes)}};
+          {"homes", mode.homes.empty() ? Json() : homes_json(mode.homes)},
+          {"decisions", decisions_json(mode.decisions)}};
 }
 
 Json config_json(const std::string& resolved) {

@@ -13,9 +13,10 @@
 namespace muonbench {
 
 /// Phases are shown in the order of a step, not of the alphabet.
-inline constexpr std::array<std::string_view, 12> kPhasesInOrder = {
-    "momentum",       "ns_replicated",  "gather", "stage1_forward", "stage2_forward", "ns",
-    "stage2_reverse", "stage1_reverse", "update", "adam",           "param_gather",   "grad_reduce"};
+inline constexpr std::array<std::string_view, 13> kPhasesInOrder = {
+    "momentum", "ns_replicated", "gather",         "stage1_forward", "stage2_forward",
+    "ns",       "gram_reduce",   "stage2_reverse", "stage1_reverse", "update",
+    "adam",     "param_gather",  "grad_reduce"};
 
 /// The entries of `values` whose names stand in `order`, in that order, then the others by name.
 template <class Value, std::size_t N>

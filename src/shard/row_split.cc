@@ -8,8 +8,8 @@
 namespace muonbench {
 namespace {
 
-/// Rows `offset` ... `offset` + `size` - 1 of every group, as far as they lie in `rows`.
-RowPiece piece_in(Range rows, std::int64_t offset, std::int64_t size, std::int64_t group) {
+/// Rows `offset` ... `offset` + `size` - 1 of every group, as far as they lie in `rows`, which are not empty.
+RowPiece rows_in(Range rows, std::int64_t offset, std::int64_t size, std::int64_t group) {
   RowPiece piece;
   const auto add = [&](std::int64_t first_group, std::int64_t groups) {
     const std::int64_t begin = std::max(rows.begin, first_group * group + offset);
@@ -46,13 +46,15 @@ std::vector<RowPiece> RowSplit::pieces_in(Range rows) const {
   if (rows.empty()) return {};
   if (is_whole()) return {RowPiece{{{0, rows.count, 1, rows.count}}}};
   std::vector<RowPiece> found;
-  std::int64_t offset = 0;
-  for (const std::int64_t size : pieces_) {
-    if (RowPiece piece = piece_in(rows, offset, size, group()); !piece.runs.empty())
-      found.push_back(std::move(piece));
-    offset += size;
-  }
+  for (std::size_t i = 0; i < pieces_.size(); ++i)
+    if (RowPiece piece = piece_in(i, rows); !piece.runs.empty()) found.push_back(std::move(piece));
   return found;
+}
+
+RowPiece RowSplit::piece_in(std::size_t piece, Range rows) const {
+  if (rows.empty()) return {};
+  const auto here = pieces_.begin() + static_cast<std::ptrdiff_t>(piece);
+  return rows_in(rows, std::accumulate(pieces_.begin(), here, std::int64_t{0}), *here, group());
 }
 
 std::vector<Shape> RowSplit::matrices(Shape full) const {

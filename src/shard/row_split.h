@@ -3,6 +3,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -43,6 +44,8 @@ class RowSplit {
   /// The pieces of rows `rows` of the full matrix, rows counted from rows.begin on; pieces without a row
   /// there left out.
   [[nodiscard]] std::vector<RowPiece> pieces_in(Range rows) const;
+  /// Those of the piece'th piece, which may have none there.
+  [[nodiscard]] RowPiece piece_in(std::size_t piece, Range rows) const;
   /// Shapes of the matrices that NS runs on for a full matrix.
   [[nodiscard]] std::vector<Shape> matrices(Shape full) const;
 

@@ -13,14 +13,14 @@ TOP = ["schema_version", "complete", "status", "config", "argv", "environment", 
 MODE = [
     "mode", "step_seconds", "first_step_seconds", "phases_seconds", "throughput", "speedup_vs_duplicated",
     "ns_cost_max_over_mean", "state_max_over_mean", "ranks", "parity", "nonfinite_values", "params", "ns_algorithm",
-    "concurrent_groups", "owners", "homes",
+    "concurrent_groups", "owners", "homes", "decisions",
 ]  # fmt: skip
 MEMORY = [
     "weights_bytes", "master_bytes", "momentum_bytes", "adam_bytes", "pad_bytes", "gradient_bytes", "exchange_bytes",
     "ns_scratch_bytes", "state_bytes", "peak_bytes", "process_peak_bytes",
 ]  # fmt: skip
 PHASES = {
-    "momentum", "ns_replicated", "gather", "stage1_forward", "stage2_forward", "ns", "stage2_reverse",
+    "momentum", "ns_replicated", "gather", "stage1_forward", "stage2_forward", "ns", "gram_reduce", "stage2_reverse",
     "stage1_reverse", "update", "adam", "param_gather", "grad_reduce",
 }  # fmt: skip
 EXCHANGE = {"gather", "stage1_forward", "stage2_forward", "stage2_reverse", "stage1_reverse"}

@@ -26,7 +26,7 @@ class Plan(CliTest):
             param("r", 16, 16, gtp_remat=False),
             param("e", 50, 8, optimizer="adam"),
         ]
-        modes = ["layer_sharded", "duplicated", "adam_dim0", "adam_replicated"]
+        modes = ["layer_sharded", "duplicated", "distributed", "auto", "adam_dim0", "adam_replicated"]
         for dtype in ("fp32", "bf16"):
             config = config_of(params, gtp_remat=2, tp=2, modes=modes, run={"param_dtype": dtype})
             plan, found = self.plan(config, "--overwrite").result, self.run_ok(4, config).result
@@ -40,7 +40,7 @@ class Plan(CliTest):
                     self.assertGreater(rank["memory"]["process_peak_bytes"], 0)
                     rank["memory"]["process_peak_bytes"] = rank["step_seconds_p50"] = rank["host"] = None
                 self.assertEqual(planned["ranks"], ran["ranks"])
-                for key in ("ns_cost_max_over_mean", "state_max_over_mean"):
+                for key in ("ns_cost_max_over_mean", "state_max_over_mean", "decisions"):
                     self.assertEqual(planned[key], ran[key])
 
     def test_deals_100_equal_weights_out_over_32_ranks(self):

@@ -122,7 +122,8 @@ class CommandLine(CliTest):
         help_text = self.start(ALONE, "run", "--help")
         self.assertEqual(help_text.returncode, DONE)
         self.assertIn("--config", help_text.stdout)
-        for mode in ("layer_sharded", "duplicated", "blockwise", "layer_wise", "adam_dim0", "adam_replicated"):
+        for mode in ("layer_sharded", "duplicated", "distributed", "blockwise", "auto", "layer_wise", "adam_dim0",
+                     "adam_replicated"):
             self.assertRegex(help_text.stdout, rf"(?m)^  {mode} +\w")
 
 

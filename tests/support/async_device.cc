@@ -148,6 +148,7 @@ class AsyncDevice final : public Device {
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundNewtonSchulz work) override {
     return later(std::move(work));
   }
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundNsSlice work) override { return later(std::move(work)); }
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundUpdate work) override { return later(std::move(work)); }
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundAdam work) override { return later(std::move(work)); }
 

@@ -10,9 +10,7 @@
 namespace muonbench {
 namespace {
 
-bool is_collective(const Op& op) {
-  return std::holds_alternative<AllToAllOp>(op.work) || std::holds_alternative<AllGatherOp>(op.work);
-}
+bool is_collective(const Op& op) { return group_of(op).has_value(); }
 
 /// Both kinds of collective as one: what a member sends to each other member, and where it receives.
 struct Wire {
@@ -34,7 +32,11 @@ Wire wire_of(const Op& op, std::size_t members) {
 }  // namespace
 
 ProgramWalk::ProgramWalk(const TestModel& model, std::vector<StepProgram> programs, NsOn ns_on)
-    : model_(model), ns_on_(ns_on), programs_(std::move(programs)), next_(programs_.size(), 0) {
+    : model_(model),
+      ns_on_(ns_on),
+      programs_(std::move(programs)),
+      next_(programs_.size(), 0),
+      slices_(programs_.size()) {
   Id next = 0;
   const GridShape& shape = model.grid().shape();
   for (const Parameter& param : model.params().params) {
@@ -137,15 +139,21 @@ bool ProgramWalk::meet(WorldRank r) {
 }
 
 void ProgramWalk::exchange(const std::vector<WorldRank>& members) {
-  std::vector<Wire> wires;
   for (const WorldRank r : members) {
-    const Op& op = program(r).ops[static_cast<std::size_t>(next_[index(r)])];
-    require(op.work.index() ==
-                program(members[0]).ops[static_cast<std::size_t>(next_[index(members[0])])].work.index(),
+    require(next_op(r).work.index() == next_op(members[0]).work.index(),
             text("ranks {} and {} are in different collectives", members[0].value(), r.value()));
-    wires.push_back(wire_of(op, members.size()));
     memory(r).begin_lives(next_[index(r)]);
   }
+  if (std::holds_alternative<AllReduceOp>(next_op(members[0]).work))
+    add_up(members);
+  else
+    exchange_segments(members);
+  for (const WorldRank r : members) ++next_[index(r)];
+}
+
+void ProgramWalk::exchange_segments(const std::vector<WorldRank>& members) {
+  std::vector<Wire> wires;
+  for (const WorldRank r : members) wires.push_back(wire_of(next_op(r), members.size()));
   for (std::size_t from = 0; from < members.size(); ++from) {
     for (std::size_t to = 0; to < members.size(); ++to) {
       const Segment out = wires[from].sends.at(to), in = wires[to].receives.at(from);
@@ -158,7 +166,6 @@ void ProgramWalk::exchange(const std::vector<WorldRank>& members) {
       for (std::int64_t i = 0; i < out.size.value(); ++i) target.set(i, source.get(i));
     }
   }
-  for (const WorldRank r : members) ++next_[index(r)];
 }
 
 void ProgramWalk::apply(WorldRank r, const MomentumOp& op) {

@@ -22,6 +22,8 @@ enum class NsOn { kFullMatrices, kShards };
 ///   NS         must find exactly a full matrix (or the true rows of a shard, see NsOn), row by row, and
 ///   marks
 ///              it done;
+///   parts of NS on slices: sums begin as every rank's own and must have been added up before they are used;
+///              whenever norms are, the slices of all ranks must make up exactly a full matrix;
 ///   update     must find exactly the rank's own shard, done, zeros for pads;
 ///   collectives wait for all members; sizes of each pair must agree.
 /// A rank that never gets through (its group is elsewhere) throws too.
@@ -60,12 +62,23 @@ class ProgramWalk {
   void advance(WorldRank r);
   void run_local(WorldRank r, const Op& op);
   [[nodiscard]] bool meet(WorldRank r);
+  [[nodiscard]] const Op& next_op(WorldRank r) const {
+    return program(r).ops[static_cast<std::size_t>(next_[index(r)])];
+  }
   void exchange(const std::vector<WorldRank>& members);
+  void exchange_segments(const std::vector<WorldRank>& members);
+  void add_up(const std::vector<WorldRank>& members);
+  /// The `i`-th slices that members have taken the norms of.
+  void require_whole_matrix(const std::vector<WorldRank>& members, std::size_t i);
+  void require_rows_of_matrix(const std::vector<Id>& slice, const NsSliceOp& op,
+                              const std::vector<Id>& matrix);
+  [[nodiscard]] ParamIndex param_of(Id id) const;
 
   void apply(WorldRank r, const MomentumOp& op);
   void apply(WorldRank r, const CopyOp& op);
   void apply(WorldRank r, const ZeroFillOp& op);
   void apply(WorldRank r, const NewtonSchulzOp& op);
+  void apply(WorldRank r, const NsSliceOp& op);
   void apply(WorldRank r, const UpdateOp& op);
   void apply(WorldRank r, const AdamOp& op);
   static void require(bool condition, const std::string& what);
@@ -78,6 +91,11 @@ class ProgramWalk {
   std::vector<Id> first_id_;                     // by parameter; one more at the end
   std::vector<reference::ShardOracle> oracles_;  // by parameter
   std::vector<std::vector<int>> ns_runs_;
+  struct Slices {
+    const NsSliceOp* op = nullptr;
+    std::vector<std::vector<Id>> elements;  // of each matrix of the batch
+  };
+  std::vector<Slices> slices_;                             // by rank, from its sums of squares to their sum
   std::map<std::pair<GroupKey, WorldRank>, int> waiting_;  // by group and its first member
 };
 

@@ -47,6 +47,13 @@ std::vector<std::vector<Id>> ProgramWalk::matrices(WorldRank r, ParamIndex p) co
   return found;
 }
 
+ParamIndex ProgramWalk::param_of(Id id) const {
+  const auto next = std::upper_bound(first_id_.begin(), first_id_.end(), id);
+  require(next != first_id_.begin() && next != first_id_.end(),
+          text("{} is no element of any parameter", id));
+  return ParamIndex(static_cast<int>(next - first_id_.begin()) - 1);
+}
+
 void ProgramWalk::apply(WorldRank r, const NewtonSchulzOp& op) {
   const std::int64_t size = op.matrix.rows * op.matrix.cols;
   const std::int64_t m = std::min(op.matrix.rows, op.matrix.cols);
@@ -57,10 +64,7 @@ void ProgramWalk::apply(WorldRank r, const NewtonSchulzOp& op) {
   for (const NewtonSchulzItem& item : op.items) {
     const RankMemory::View in = memory(r).view(item.in), out = memory(r).view(item.out);
     require(in.size() == size && out.size() == size, "a matrix of another size than its shape");
-    const auto next = std::upper_bound(first_id_.begin(), first_id_.end(), in.get(0));
-    require(next != first_id_.begin() && next != first_id_.end(),
-            "the first element is none of any parameter");
-    const ParamIndex p(static_cast<int>(next - first_id_.begin()) - 1);
+    const ParamIndex p = param_of(in.get(0));
     const std::string& name = model_.params()[p].name;
     const auto wanted = matrices(r, p);
     const auto matrix = std::find_if(wanted.begin(), wanted.end(),

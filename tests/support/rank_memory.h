@@ -22,6 +22,8 @@ class WalkError : public std::runtime_error {
 using Id = std::int64_t;
 inline constexpr Id kZero = -1;     ///< a pad
 inline constexpr Id kGarbage = -2;  ///< memory that nobody has written since its buffer began to live
+inline constexpr Id kPartial = -3;  ///< a number that is yet to be added up over a group
+inline constexpr Id kSummed = -4;   ///< and one that was
 inline constexpr Id kDone = Id{1} << 40;
 
 /// One rank's memory: persistent buffers apart, transient ones where the arenas put them, so that buffers

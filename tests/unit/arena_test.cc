@@ -85,6 +85,17 @@ class Touches {
     }
     write(op.scratch);
   }
+  void add(const NsSliceOp& op) {
+    const bool makes_sums = op.part == NsPart::kSumOfSquares, ends = op.part == NsPart::kScaleOut;
+    for (const Region& matrix : op.data) {
+      if (makes_sums || op.part == NsPart::kNormalise) read(matrix);
+      if (ends) write(matrix);
+    }
+    if (makes_sums) write(op.sums);
+    if (op.part == NsPart::kNormalise) read(op.sums);
+    if (ends) read(op.scratch);
+    if (!makes_sums && !ends) write(op.scratch);
+  }
   void add(const UpdateOp& op) {
     for (const UpdateItem& item : op.items) {
       read(item.update);

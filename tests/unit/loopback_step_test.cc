@@ -20,7 +20,8 @@
 namespace muonbench {
 namespace {
 
-constexpr const char* kAllModes[] = {"layer_sharded", "duplicated", "adam_dim0", "adam_replicated"};
+constexpr const char* kAllModes[] = {"layer_sharded", "duplicated", "distributed",
+                                     "auto",          "adam_dim0",  "adam_replicated"};
 const std::vector<DomainShape> kDomainsOfEight = {{1, 8}, {2, 4}, {4, 2}, {8, 1}};
 
 void expect_no_errors(const std::vector<std::string>& errors) {
@@ -152,7 +153,7 @@ TEST(LoopbackStep, AStepAllocatesNothingAndMovesNoBuffer) {
 TEST(LoopbackStep, PadsOfWeightsAndMomentumStayZero) {
   const auto run = resolve(run_config(mixed_params(), {4, 2}));
   expect_no_errors(run_as_threads(run->grid, [&](RankContext& context) {
-    for (const char* mode : {"layer_sharded", "duplicated"}) {
+    for (const char* mode : {"layer_sharded", "duplicated", "distributed"}) {
       Bound bound(mode, *run, context);
       for (int k = 0; k < 3; ++k) bound.step(k);
       for (int b = 0; b < static_cast<int>(bound.program.buffers.size()); ++b) {

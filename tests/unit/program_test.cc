@@ -249,8 +249,8 @@ TEST(NsCalls, TpPeersOfAColumnBatchTpCompleteMatricesAlike) {
 // ---- Parameters without gradient
 
 TEST(WithoutGradient, NoOpTouchesTheParamAndNoMomentIsKept) {
-  for (const char* mode :
-       {"layer_sharded", "duplicated", "blockwise", "layer_wise", "adam_dim0", "adam_replicated"}) {
+  for (const char* mode : {"layer_sharded", "duplicated", "blockwise", "distributed", "auto", "layer_wise",
+                           "adam_dim0", "adam_replicated"}) {
     const TestModel model({muon("a", {48, 24}, 0), without_gradient(muon("w3", {48, 24}, 0)),
                            adam("e", {48, 4}), without_gradient(adam("e3", {48, 4}))},
                           domain_grid(2, 2));
@@ -277,7 +277,7 @@ TEST(WithoutGradient, OtherParamsTravelAsIfItWereNotThere) {
   const std::vector<Parameter> others = {muon("a", {48, 24}, 0), muon("b", {31, 24}, 1), muon("c", {20, 4})};
   std::vector<Parameter> all = others;
   all.insert(all.begin() + 1, without_gradient(muon("w3", {48, 24}, 0)));
-  for (const char* mode : {"layer_sharded", "duplicated", "blockwise"}) {
+  for (const char* mode : {"layer_sharded", "duplicated", "blockwise", "distributed", "auto"}) {
     const TestModel with(all, domain_grid(2, 2)), without(others, domain_grid(2, 2));
     const auto a = with.counts(mode), b = without.counts(mode);
     for (std::size_t r = 0; r < a.size(); ++r) {
@@ -289,8 +289,8 @@ TEST(WithoutGradient, OtherParamsTravelAsIfItWereNotThere) {
 }
 
 TEST(WithoutGradient, AGroupWithoutAnyMakesNoCollectiveAndRunsNothing) {
-  for (const char* mode :
-       {"layer_sharded", "duplicated", "blockwise", "layer_wise", "adam_dim0", "adam_replicated"}) {
+  for (const char* mode : {"layer_sharded", "duplicated", "blockwise", "distributed", "auto", "layer_wise",
+                           "adam_dim0", "adam_replicated"}) {
     const TestModel model({without_gradient(muon("a", {48, 24}, 0)), without_gradient(adam("e", {48, 4}))},
                           domain_grid(2, 2));
     for (const StepProgram& program : model.programs(mode)) EXPECT_TRUE(program.ops.empty()) << mode;

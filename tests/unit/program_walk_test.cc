@@ -13,13 +13,16 @@
 namespace muonbench {
 namespace {
 
-constexpr const char* kAllModes[] = {"layer_sharded", "duplicated", "blockwise",
-                                     "layer_wise",    "adam_dim0",  "adam_replicated"};
+constexpr const char* kAllModes[] = {"layer_sharded", "duplicated", "blockwise", "distributed",
+                                     "auto",          "layer_wise", "adam_dim0", "adam_replicated"};
 
 std::string describe(std::string_view mode, DomainShape domain, std::int64_t pad) {
   return std::string(mode) + " on " + std::to_string(domain.gtp_remat) + " x " + std::to_string(domain.tp) +
          ", pad_for_alignment " + std::to_string(pad);
 }
+
+/// Which ranks work on a weight that is distributed follows from the elements that they must end up with.
+bool places_are_free(std::string_view mode) { return mode == "distributed" || mode == "auto"; }
 
 /// Walks one step and checks where NS ran: once for each rank at home, everywhere for replicated weights and
 /// in duplicated, in blockwise wherever a shard is more than pads, and in layer_wise in the owner's replica
@@ -29,7 +32,7 @@ void walk(const TestModel& model, std::string_view mode) {
   ASSERT_NO_THROW(walk.run());
   ASSERT_NO_THROW(walk.check_weights());
   const bool muon_mode = mode_named(mode).muon == MuonUse::kMuon;
-  const bool everywhere = mode == "duplicated" || mode == "blockwise";
+  const bool everywhere = mode != "layer_sharded";
   for (int r = 0; r < model.grid().world_size(); ++r) {
     const WorldRank rank(r);
     for (int i = 0; i < model.params().size(); ++i) {
@@ -44,6 +47,7 @@ void walk(const TestModel& model, std::string_view mode) {
                         (!by_owners || owned.owners[p.at()] == at.dp);
       const bool wanted =
           muon_mode && param.optimizer == OptimizerKind::kMuon && param.has_gradient() && here;
+      if (wanted && places_are_free(mode)) continue;
       ASSERT_EQ(walk.ns_runs(rank, p), wanted ? static_cast<int>(walk.matrices(rank, p).size()) : 0)
           << param.name << " on rank " << r;
     }
@@ -200,10 +204,15 @@ Calls calls_of(const TestModel& model, const std::vector<StepProgram>& programs)
       if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work)) {
         call.sends = all_to_all->sends;
         call.receives = all_to_all->receives;
+      } else if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) {
+        call.sends.assign(members.size(), {all_gather->send.offset, all_gather->send.size});
+        call.receives = all_gather->receives;
       } else {
-        const auto& all_gather = std::get<AllGatherOp>(op.work);
-        call.sends.assign(members.size(), {all_gather.send.offset, all_gather.send.size});
-        call.receives = all_gather.receives;
+        for (const Region& region : std::get<AllReduceOp>(op.work).regions) {
+          const Segment whole{region.offset, region.size};
+          call.sends.insert(call.sends.end(), members.size(), whole);
+          call.receives.insert(call.receives.end(), members.size(), whole);
+        }
       }
       const int index = model.grid().index_in_group(*group, WorldRank(static_cast<int>(r))).value();
       calls[{*group, members.front()}][index].push_back(call);

@@ -163,6 +163,8 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/0/homes/0/param "w"
 /modes/0/homes/0/g 1
 /modes/0/homes/0/t null
+/modes/0/decisions/0/param "w"
+/modes/0/decisions/0/runs "distributed"
 /modes/1/mode "adam_dim0"
 /modes/1/step_seconds null
 /modes/1/first_step_seconds null
@@ -213,6 +215,7 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/1/concurrent_groups/why null
 /modes/1/owners null
 /modes/1/homes null
+/modes/1/decisions null
 )";
 
 TEST(Json, HoldsEveryKeyOfTheSchemaInItsOrderWithItsType) {

@@ -161,6 +161,8 @@ std::unique_ptr<Kernel> CpuDevice::prepare(BoundNewtonSchulz work) {
   return prepare_newton_schulz(std::move(work));
 }
 
+std::unique_ptr<Kernel> CpuDevice::prepare(BoundNsSlice work) { return prepare_ns_slice(std::move(work)); }
+
 std::unique_ptr<Kernel> CpuDevice::prepare(BoundUpdate work) {
   return make_kernel(std::move(work),
                      [](const BoundUpdate& bound, const StepContext&) { run_update(bound); });

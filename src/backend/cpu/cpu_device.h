@@ -48,6 +48,7 @@ class CpuDevice final : public Device {
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundCopy work) override;
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundZeroFill work) override;
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundNewtonSchulz work) override;
+  [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundNsSlice work) override;
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundUpdate work) override;
   [[nodiscard]] std::unique_ptr<Kernel> prepare(BoundAdam work) override;
 

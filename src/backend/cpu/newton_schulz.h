@@ -17,4 +17,7 @@ namespace muonbench::cpu {
 /// the int of BLAS.
 [[nodiscard]] std::unique_ptr<Kernel> prepare_newton_schulz(BoundNewtonSchulz work);
 
+/// A part of NS on slices, by the same products; the norm is that of sums rounded to fp32, since they travel.
+[[nodiscard]] std::unique_ptr<Kernel> prepare_ns_slice(BoundNsSlice work);
+
 }  // namespace muonbench::cpu

@@ -11,6 +11,7 @@
 #include "src/backend/cuda/library_versions.h"
 #include "src/backend/cuda/matmul.h"
 #include "src/backend/cuda/newton_schulz.h"
+#include "src/backend/cuda/ns_slice.h"
 #include "src/backend/cuda/optimizer_kernels.h"
 #include "src/backend/out_of_memory.h"
 #include "src/base/check.h"
@@ -262,6 +263,9 @@ std::unique_ptr<Kernel> CudaDevice::prepare(BoundZeroFill work) {
 }
 std::unique_ptr<Kernel> CudaDevice::prepare(BoundNewtonSchulz work) {
   return prepare_newton_schulz(*this, *matmul_, std::move(work));
+}
+std::unique_ptr<Kernel> CudaDevice::prepare(BoundNsSlice work) {
+  return prepare_ns_slice(*this, *matmul_, std::move(work));
 }
 std::unique_ptr<Kernel> CudaDevice::prepare(BoundUpdate work) { return prepare_update(*this, work); }
 std::unique_ptr<Kernel> CudaDevice::prepare(BoundAdam work) { return prepare_adam(*this, work); }

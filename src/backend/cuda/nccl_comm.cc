@@ -152,10 +152,11 @@ bool is_even_scatter(const Reductions& work, std::size_t first) {
   const auto ranks = static_cast<std::size_t>(work.ranks);
   if (first + ranks > work.pieces.size()) return false;
   const ReducedPiece& head = work.pieces[first];
+  const std::int64_t bytes = bytes_of(Elements(head.size), work.dtype).value();
   for (std::size_t i = 0; i < ranks; ++i) {
     const ReducedPiece& piece = work.pieces[first + i];
     if (piece.root != static_cast<int>(i) || piece.size != head.size ||
-        piece.data != head.data + static_cast<std::int64_t>(i) * head.size)
+        piece.data != static_cast<std::byte*>(head.data) + static_cast<std::int64_t>(i) * bytes)
       return false;
   }
   return true;
@@ -194,19 +195,20 @@ class NcclReduction final : public Transfer {
   }
 
   void scatter(const ReducedPiece& first, cudaStream_t stream) const {
-    float* const mine = first.data + group_->rank * first.size;
-    MUONBENCH_NCCL(ncclReduceScatter(first.data, mine, static_cast<std::size_t>(first.size), ncclFloat32,
-                                     ncclSum, group_->nccl.get(), stream));
+    std::byte* const mine = static_cast<std::byte*>(first.data) +
+                            group_->rank * bytes_of(Elements(first.size), work_.dtype).value();
+    MUONBENCH_NCCL(ncclReduceScatter(first.data, mine, static_cast<std::size_t>(first.size),
+                                     datatype_of(work_.dtype), ncclSum, group_->nccl.get(), stream));
   }
 
   void reduce(const ReducedPiece& piece, cudaStream_t stream) const {
     const auto size = static_cast<std::size_t>(piece.size);
     const ncclComm_t comm = group_->nccl.get();
+    const ncclDataType_t type = datatype_of(work_.dtype);
     if (piece.root == ReducedPiece::kEveryRank)
-      MUONBENCH_NCCL(ncclAllReduce(piece.data, piece.data, size, ncclFloat32, ncclSum, comm, stream));
+      MUONBENCH_NCCL(ncclAllReduce(piece.data, piece.data, size, type, ncclSum, comm, stream));
     else
-      MUONBENCH_NCCL(
-          ncclReduce(piece.data, piece.data, size, ncclFloat32, ncclSum, piece.root, comm, stream));
+      MUONBENCH_NCCL(ncclReduce(piece.data, piece.data, size, type, ncclSum, piece.root, comm, stream));
   }
 
   std::shared_ptr<Group> group_;

@@ -86,14 +86,24 @@ __device__ void normalise_group(const float* in, T* x, std::int64_t i, double in
   store<W>(x + i, v);
 }
 
-template <class T>
-__global__ void __launch_bounds__(kThreads)
-    normalise(const float* const* in, const double* parts, std::int64_t part_count, T* x,
-              std::int64_t elements, std::int64_t stride) {
+// Of the parts of matrix blockIdx.y, on every thread.
+__device__ double sum_of_parts(const double* parts, std::int64_t part_count) {
   const double* mine = parts + static_cast<std::int64_t>(blockIdx.y) * part_count;
   double sum = 0.0;
   for (std::int64_t i = threadIdx.x; i < part_count; i += kThreads) sum += mine[i];
-  const double norm = sqrt(sum_over_block(sum));
+  return sum_over_block(sum);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    store_sums(const double* parts, std::int64_t part_count, float* sums) {
+  const double sum = sum_of_parts(parts, part_count);
+  if (threadIdx.x == 0) sums[blockIdx.y] = static_cast<float>(sum);
+}
+
+template <class T>
+__device__ void normalise_matrix(const float* const* in, double sum_of_squares, T* x, std::int64_t elements,
+                                 std::int64_t stride) {
+  const double norm = sqrt(sum_of_squares);
   // Not finite minus itself is NaN: it makes all of X NaN.
   const double inverse = isfinite(norm) ? 1.0 / fmax(norm, kSmallestNorm) : norm - norm;
 
@@ -108,6 +118,19 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t whole = begin + (end - begin) / 4 * 4;
   for_groups<4>(begin, whole, [&](std::int64_t i) { normalise_group<4>(matrix, target, i, inverse); });
   for_groups<1>(whole, end, [&](std::int64_t i) { normalise_group<1>(matrix, target, i, inverse); });
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    normalise(const float* const* in, const double* parts, std::int64_t part_count, T* x,
+              std::int64_t elements, std::int64_t stride) {
+  normalise_matrix(in, sum_of_parts(parts, part_count), x, elements, stride);
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads) normalise_by_sums(const float* const* in, const float* sums, T* x,
+                                                              std::int64_t elements, std::int64_t stride) {
+  normalise_matrix(in, static_cast<double>(sums[blockIdx.y]), x, elements, stride);
 }
 
 template <int W, class T>
@@ -147,6 +170,12 @@ dim3 grid_for(const NsBatch& batch, std::int64_t block_elements) {
           1};
 }
 
+void launch_sum_squares(const float* const* in, double* parts, const NsBatch& batch, cudaStream_t stream) {
+  const dim3 grid(grid_of(norm_parts(batch.elements)), static_cast<unsigned>(batch.count), 1);
+  sum_squares<<<grid, kThreads, 0, stream>>>(in, batch.elements, parts);
+  check_launch("sum_squares");
+}
+
 }  // namespace
 
 std::int64_t norm_parts(std::int64_t elements) {
@@ -154,11 +183,33 @@ std::int64_t norm_parts(std::int64_t elements) {
   return parts < kMostParts ? parts : kMostParts;
 }
 
+void launch_sums_of_squares(const float* const* in, double* parts, float* sums, const NsBatch& batch,
+                            cudaStream_t stream) {
+  launch_sum_squares(in, parts, batch, stream);
+  const dim3 grid(1, static_cast<unsigned>(batch.count), 1);
+  store_sums<<<grid, kThreads, 0, stream>>>(parts, norm_parts(batch.elements), sums);
+  check_launch("store_sums");
+}
+
+void launch_normalise_by_sums(const float* const* in, const float* sums, const NsBatch& batch,
+                              cudaStream_t stream) {
+  const dim3 grid = grid_for(batch, kBlockElements);
+  switch (batch.storage) {
+    case DType::kFp32:
+      normalise_by_sums<<<grid, kThreads, 0, stream>>>(in, sums, static_cast<float*>(batch.x), batch.elements,
+                                                       batch.stride);
+      break;
+    case DType::kBf16:
+      normalise_by_sums<<<grid, kThreads, 0, stream>>>(in, sums, static_cast<std::uint16_t*>(batch.x),
+                                                       batch.elements, batch.stride);
+      break;
+  }
+  check_launch("normalise_by_sums");
+}
+
 void launch_normalise(const float* const* in, double* parts, const NsBatch& batch, cudaStream_t stream) {
+  launch_sum_squares(in, parts, batch, stream);
   const std::int64_t part_count = norm_parts(batch.elements);
-  const dim3 sums(grid_of(part_count), static_cast<unsigned>(batch.count), 1);
-  sum_squares<<<sums, kThreads, 0, stream>>>(in, batch.elements, parts);
-  check_launch("sum_squares");
   const dim3 grid = grid_for(batch, kBlockElements);
   switch (batch.storage) {
     case DType::kFp32:

@@ -30,6 +30,13 @@ struct NsBatch {
 /// norm is taken in double: any finite fp32 matrix has one.
 void launch_normalise(const float* const* in, double* parts, const NsBatch& batch, cudaStream_t stream);
 
+/// The two passes of it apart: sums[i] <- the sum of squares of matrix i, in double and then rounded to fp32;
+/// and X from sums that may have been added up with others'. `sums`: batch.count numbers.
+void launch_sums_of_squares(const float* const* in, double* parts, float* sums, const NsBatch& batch,
+                            cudaStream_t stream);
+void launch_normalise_by_sums(const float* const* in, const float* sums, const NsBatch& batch,
+                              cudaStream_t stream);
+
 /// out <- (X * first) * second, rounded twice. `out`: device array of batch.count pointers.
 void launch_scale_out(float* const* out, const NsBatch& batch, float first, float second,
                       cudaStream_t stream);

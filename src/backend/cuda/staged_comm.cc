@@ -146,36 +146,36 @@ class StagedReduction final : public StagedWork {
       : StagedWork(std::move(staging)), work_(std::move(work)), reductions_(std::move(pieces)) {
     Elements total;
     for_each_segment(work_, [&total](const BoundSegment& segment) { total += Elements(segment.size); });
-    reserve(0, static_cast<std::size_t>(bytes_of(total, DType::kFp32).value()));
+    reserve(0, static_cast<std::size_t>(bytes_of(total, reductions_.dtype).value()));
   }
 
  private:
   [[nodiscard]] std::unique_ptr<Transfer> prepare_host(Comm& host) const override {
     Bound moved = work_;
-    auto* at = static_cast<float*>(static_cast<void*>(receive_area().data()));
-    for_each_segment(moved, [&at](BoundSegment& segment) {
+    std::byte* at = receive_area().data();
+    for_each_segment(moved, [this, &at](BoundSegment& segment) {
       segment.data = at;
-      at += segment.size;
+      at += bytes(segment.size);
     });
     return host.prepare(std::move(moved));
   }
   void copy_to_host(cudaStream_t stream) const override {
     std::byte* at = receive_area().data();
     for (const ReducedPiece& piece : reductions_.pieces) {
-      MUONBENCH_CUDA(cudaMemcpyAsync(at, piece.data, bytes(piece), cudaMemcpyDeviceToHost, stream));
-      at += bytes(piece);
+      MUONBENCH_CUDA(cudaMemcpyAsync(at, piece.data, bytes(piece.size), cudaMemcpyDeviceToHost, stream));
+      at += bytes(piece.size);
     }
   }
   void copy_to_device(cudaStream_t stream) const override {
     const std::byte* at = receive_area().data();
     for (const ReducedPiece& piece : reductions_.pieces) {
       if (reductions_.arrives_here(piece))
-        MUONBENCH_CUDA(cudaMemcpyAsync(piece.data, at, bytes(piece), cudaMemcpyHostToDevice, stream));
-      at += bytes(piece);
+        MUONBENCH_CUDA(cudaMemcpyAsync(piece.data, at, bytes(piece.size), cudaMemcpyHostToDevice, stream));
+      at += bytes(piece.size);
     }
   }
-  static std::size_t bytes(const ReducedPiece& piece) {
-    return static_cast<std::size_t>(bytes_of(Elements(piece.size), DType::kFp32).value());
+  [[nodiscard]] std::size_t bytes(std::int64_t elements) const {
+    return static_cast<std::size_t>(bytes_of(Elements(elements), reductions_.dtype).value());
   }
 
   Bound work_;

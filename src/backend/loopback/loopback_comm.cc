@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -180,15 +181,17 @@ class LoopbackReduction final : public Transfer {
   LoopbackReduction(const std::shared_ptr<LoopbackHub>& hub, std::shared_ptr<TrafficCounters> counters,
                     Reductions work)
       : counters_(std::move(counters)), work_(std::move(work)), sent_(ranks()), received_(ranks()) {
-    PeerTransfers moves{work_.collective, DType::kFp32, work_.rank, {}, {}};
+    PeerTransfers moves{work_.collective, work_.dtype, work_.rank, {}, {}};
     for (std::size_t peer = 0; peer < ranks(); ++peer) {
+      std::int64_t sent = 0, received = 0;
       for (const ReducedPiece& piece : work_.pieces) {
-        const auto size = static_cast<std::size_t>(piece.size);
-        if (goes_to(piece, peer)) sent_[peer].resize(sent_[peer].size() + size);
-        if (work_.arrives_here(piece)) received_[peer].resize(received_[peer].size() + size);
+        if (goes_to(piece, peer)) sent += piece.size;
+        if (work_.arrives_here(piece)) received += piece.size;
       }
-      moves.sends.push_back({sent_[peer].data(), static_cast<std::int64_t>(sent_[peer].size())});
-      moves.receives.push_back({received_[peer].data(), static_cast<std::int64_t>(received_[peer].size())});
+      sent_[peer].resize(bytes(sent));
+      received_[peer].resize(bytes(received));
+      moves.sends.push_back({sent_[peer].data(), sent});
+      moves.receives.push_back({received_[peer].data(), received});
     }
     exchange_ =
         std::make_unique<LoopbackTransfer>(hub, std::make_shared<TrafficCounters>(), std::move(moves));
@@ -198,7 +201,8 @@ class LoopbackReduction final : public Transfer {
     for (std::size_t peer = 0; peer < ranks(); ++peer) {
       auto to = sent_[peer].begin();
       for (const ReducedPiece& piece : work_.pieces)
-        if (goes_to(piece, peer)) to = std::copy_n(piece.data, piece.size, to);
+        if (goes_to(piece, peer))
+          to = std::copy_n(static_cast<std::byte*>(piece.data), bytes(piece.size), to);
     }
     exchange_->start(queue);
     count_collective(*counters_, work_);
@@ -209,26 +213,48 @@ class LoopbackReduction final : public Transfer {
     std::size_t at = 0;
     for (const ReducedPiece& piece : work_.pieces) {
       if (!work_.arrives_here(piece)) continue;
-      const auto size = static_cast<std::size_t>(piece.size);
-      for (std::size_t i = 0; i < size; ++i) {
-        float sum = received_[0][at + i];
-        for (std::size_t peer = 1; peer < ranks(); ++peer) sum += received_[peer][at + i];
-        piece.data[i] = sum;
+      switch (work_.dtype) {
+        case DType::kFp32: add_up<float>(piece, at); break;
+        case DType::kBf16: add_up<Bf16>(piece, at); break;
       }
-      at += size;
+      at += bytes(piece.size);
     }
   }
 
  private:
+  /// bf16 numbers are added up in fp32 and rounded once.
+  struct Bf16 {
+    std::uint16_t bits;
+    explicit Bf16(float value) : bits(bf16_from_fp32(value)) {}
+    explicit operator float() const { return fp32_from_bf16(bits); }
+  };
+
+  /// The sums of a piece whose numbers lie `at` bytes behind the first that each peer sent.
+  template <class Number>
+  void add_up(const ReducedPiece& piece, std::size_t at) const {
+    for (std::int64_t i = 0; i < piece.size; ++i) {
+      float sum = 0.0F;
+      for (std::size_t peer = 0; peer < ranks(); ++peer) {
+        const void* const numbers = received_[peer].data() + at;
+        const auto number = static_cast<float>(static_cast<const Number*>(numbers)[i]);
+        sum = peer == 0 ? number : sum + number;
+      }
+      static_cast<Number*>(piece.data)[i] = Number(sum);
+    }
+  }
+
   [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(work_.ranks); }
+  [[nodiscard]] std::size_t bytes(std::int64_t elements) const {
+    return static_cast<std::size_t>(bytes_of(Elements(elements), work_.dtype).value());
+  }
   static bool goes_to(const ReducedPiece& piece, std::size_t peer) {
     return piece.root == ReducedPiece::kEveryRank || piece.root == static_cast<int>(peer);
   }
 
   std::shared_ptr<TrafficCounters> counters_;
   Reductions work_;
-  std::vector<std::vector<float>> sent_, received_;  // by peer, pieces one after the other
-  std::unique_ptr<LoopbackTransfer> exchange_;       // last: it knows addresses of the ones above
+  std::vector<std::vector<std::byte>> sent_, received_;  // by peer, pieces one after the other
+  std::unique_ptr<LoopbackTransfer> exchange_;           // last: it knows addresses of the ones above
 };
 
 class LoopbackComm final : public Comm {

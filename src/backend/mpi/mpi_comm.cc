@@ -21,14 +21,6 @@ namespace {
 // all.
 constexpr int kTag = 0;
 
-MPI_Datatype datatype_of(DType dtype) {
-  switch (dtype) {
-    case DType::kFp32: return MPI_FLOAT;
-    case DType::kBf16: return MPI_UINT16_T;
-  }
-  return MPI_DATATYPE_NULL;
-}
-
 class MpiTransfer final : public Transfer {
  public:
   MpiTransfer(std::shared_ptr<MpiGroup> group, PeerTransfers work)
@@ -85,7 +77,7 @@ class MpiTransfer final : public Transfer {
     add(work_.receives[static_cast<std::size_t>(peer)], peer,
         [this](void* data, int count, int from, MPI_Request* request) {
           MUONBENCH_MPI(
-              MPI_Recv_init(data, count, datatype_of(work_.dtype), from, kTag, group_->comm.get(), request));
+              MPI_Recv_init(data, count, mpi_datatype(work_.dtype), from, kTag, group_->comm.get(), request));
         });
     receive_count_ = requests_.size();
   }
@@ -94,7 +86,7 @@ class MpiTransfer final : public Transfer {
     add(work_.sends[static_cast<std::size_t>(peer)], peer,
         [this](void* data, int count, int to, MPI_Request* request) {
           MUONBENCH_MPI(
-              MPI_Send_init(data, count, datatype_of(work_.dtype), to, kTag, group_->comm.get(), request));
+              MPI_Send_init(data, count, mpi_datatype(work_.dtype), to, kTag, group_->comm.get(), request));
         });
   }
 
@@ -114,7 +106,7 @@ class MpiTransfer final : public Transfer {
   void check_received_counts() const {
     for (std::size_t i = 0; i < receive_count_; ++i) {
       int count = 0;
-      MUONBENCH_MPI(MPI_Get_count(&statuses_[i], datatype_of(work_.dtype), &count));
+      MUONBENCH_MPI(MPI_Get_count(&statuses_[i], mpi_datatype(work_.dtype), &count));
       if (count != messages_[i].count)
         throw RuntimeFailure(text("{}: {}: expected {} elements from group rank {}, got {}", mpi_rank_name(),
                                   work_.collective, messages_[i].count, messages_[i].peer, count));

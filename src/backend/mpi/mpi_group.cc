@@ -37,6 +37,14 @@ class Pause {
 
 }  // namespace
 
+MPI_Datatype mpi_datatype(DType dtype) {
+  switch (dtype) {
+    case DType::kFp32: return MPI_FLOAT;
+    case DType::kBf16: return MPI_UINT16_T;
+  }
+  return MPI_DATATYPE_NULL;
+}
+
 int wait_for_all(std::vector<MPI_Request>& requests, std::vector<MPI_Status>& statuses, MpiWaiting waiting) {
   const int count = static_cast<int>(requests.size());
   switch (waiting) {

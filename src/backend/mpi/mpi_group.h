@@ -33,6 +33,32 @@ class OwnedMpiComm {
   MPI_Comm comm_;
 };
 
+/// Owns one way to reduce, or none. Move-only; to be destroyed before MPI_Finalize.
+class OwnedMpiOp {
+ public:
+  OwnedMpiOp() = default;
+  /// `function` must commute.
+  explicit OwnedMpiOp(MPI_User_function* function) {
+    MUONBENCH_MPI(MPI_Op_create(function, /*commute=*/1, &op_));
+  }
+  OwnedMpiOp(const OwnedMpiOp&) = delete;
+  OwnedMpiOp& operator=(const OwnedMpiOp&) = delete;
+  OwnedMpiOp(OwnedMpiOp&& other) noexcept : op_(std::exchange(other.op_, MPI_OP_NULL)) {}
+  OwnedMpiOp& operator=(OwnedMpiOp&& other) noexcept {
+    std::swap(op_, other.op_);
+    return *this;
+  }
+  ~OwnedMpiOp() {
+    if (op_ != MPI_OP_NULL) MUONBENCH_MPI_NOEXCEPT(MPI_Op_free(&op_));
+  }
+  [[nodiscard]] MPI_Op get() const { return op_; }
+
+ private:
+  MPI_Op op_ = MPI_OP_NULL;
+};
+
+[[nodiscard]] MPI_Datatype mpi_datatype(DType dtype);
+
 /// What a communicator and its transfers share; it lives until the last of them is gone.
 struct MpiGroup {
   OwnedMpiComm comm;
@@ -40,6 +66,7 @@ struct MpiGroup {
   int rank;
   int size;
   TrafficCounters counters;
+  OwnedMpiOp bf16_sum = {};  ///< made when it is first needed
 };
 
 /// MPI's own result. `statuses` are as many as `requests`.

@@ -1,0 +1,105 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/backend/cuda/ns_products.h"
+
+#include "src/backend/cuda/matmul.h"
+#include "src/base/check.h"
+
+namespace muonbench::cuda {
+namespace {
+
+void refuse_unsupported(const CudaDevice& device, const NsOptions& options, int count) {
+  if (options.algorithm != NsAlgorithm::kGemm) throw RuntimeFailure("NS on cuda: expected ns_algorithm gemm");
+  const Capabilities can = device.capabilities();
+  const DType storage = options.precision == MatmulPrecision::kMedium ? can.medium_storage : DType::kFp32;
+  MUONBENCH_CHECK(options.storage == storage && options.batching == can.batching,
+                  "NS was planned for another device: {} B an element of X, expected {}, or another batching",
+                  size_of(options.storage).value(), size_of(storage).value());
+  MUONBENCH_CHECK(count <= kMostTogether, "{} matrices in a batch, at most {} expected", count,
+                  kMostTogether);
+}
+
+}  // namespace
+
+NsProducts::NsProducts(CudaDevice& device, Matmul& matmul, const NsSlice& slice, const NsOptions& options,
+                       void* scratch, int count)
+    : device_(device),
+      matmul_(matmul),
+      slice_(slice),
+      layout_(ns_scratch_layout(slice)),
+      storage_(options.storage),
+      scratch_(scratch),
+      count_(count) {
+  refuse_unsupported(device, options, count);
+  const bool by_rows = slice.side == GramSide::kRows;
+  const auto [rows, cols] = slice.shape;
+  const std::int64_t side = slice.gram_side();
+  Product product{.precision = options.precision,
+                  .storage = options.storage,
+                  .stride = layout_.total.value(),
+                  .batch = count};
+  product.m = product.n = product.ldd = side;
+  product.k = slice.length();
+  product.lda = product.ldb = cols;
+  product.transpose_a = by_rows;
+  product.transpose_b = !by_rows;
+  gram_ = &matmul.plan(product);
+  product.transpose_a = product.transpose_b = false;
+  product.addend = Addend::kC;
+  product.k = product.lda = product.ldb = side;
+  poly_ = &matmul.plan(product);
+  product.m = product.ldd = cols;
+  product.n = rows;
+  product.lda = by_rows ? cols : side;  // X, else B
+  product.ldb = by_rows ? side : cols;
+  next_ = &matmul.plan(product);
+}
+
+NsBatch NsProducts::iterate(int step) const {
+  return batch_of(part(step % 2 == 0 ? layout_.x : layout_.next), slice_.shape.elements().value());
+}
+
+void NsProducts::enqueue_gram(int step, Queue queue) const {
+  const void* x = iterate(step).x;
+  void* gram = part(layout_.gram);
+  matmul_.enqueue(*gram_, {.a = x, .b = x, .c = gram, .d = gram}, device_.workspace(queue),
+                  device_.stream(queue));
+}
+
+void NsProducts::enqueue_step(int step, const NsCoefficients& coefficients, Queue queue) const {
+  const cudaStream_t stream = device_.stream(queue);
+  void* const workspace = device_.workspace(queue);
+  void* gram = part(layout_.gram);
+  void* poly = part(layout_.poly);
+  const auto a = static_cast<float>(coefficients.a), b = static_cast<float>(coefficients.b),
+             c = static_cast<float>(coefficients.c);
+  if (c == 0.0F)
+    launch_scaled_copy(batch_of(gram, slice_.gram_side() * slice_.gram_side()), poly, b, stream);
+  else
+    matmul_.enqueue(*poly_, {.a = gram, .b = gram, .c = gram, .d = poly, .alpha = c, .beta = b}, workspace,
+                    stream);
+  const void* x = iterate(step).x;
+  const bool by_rows = slice_.side == GramSide::kRows;
+  matmul_.enqueue(*next_,
+                  {.a = by_rows ? x : poly,
+                   .b = by_rows ? poly : x,
+                   .c = x,
+                   .d = iterate(step + 1).x,
+                   .alpha = 1.0F,
+                   .beta = a},
+                  workspace, stream);
+}
+
+void* NsProducts::part(Elements offset) const {
+  return static_cast<std::byte*>(scratch_) + bytes_of(offset, storage_).value();
+}
+
+NsBatch NsProducts::batch_of(void* first, std::int64_t elements) const {
+  return {.x = first,
+          .storage = storage_,
+          .elements = elements,
+          .stride = layout_.total.value(),
+          .count = count_};
+}
+
+}  // namespace muonbench::cuda

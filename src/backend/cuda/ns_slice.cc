@@ -1,0 +1,68 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/backend/cuda/ns_slice.h"
+
+#include <utility>
+
+#include "src/backend/cuda/ns_products.h"
+#include "src/base/check.h"
+#include "src/ns/schedule.h"
+
+namespace muonbench::cuda {
+namespace {
+
+class NsSliceKernel final : public Kernel {
+ public:
+  NsSliceKernel(CudaDevice& device, Matmul& matmul, BoundNsSlice work)
+      : device_(device),
+        work_(std::move(work)),
+        products_(device, matmul, work_.slice, work_.options, work_.scratch,
+                  static_cast<int>(work_.data.size())),
+        scale_(scale_factor(work_.options.scale_mode, work_.matrix)),
+        extra_scale_(static_cast<float>(work_.options.extra_scale_factor)) {
+    MUONBENCH_CHECK(work_.step >= 0 && work_.step < std::ssize(work_.options.steps), "NS step {} of {}",
+                    work_.step, work_.options.steps.size());
+    data_ = device.make_table(work_.data);
+    if (work_.part == NsPart::kSumOfSquares)
+      norm_parts_ = device.make_table(std::vector<double>(
+          work_.data.size() * static_cast<std::size_t>(norm_parts(products_.iterate(0).elements))));
+  }
+
+  void enqueue(Queue queue, const StepContext& /*context*/) override {
+    if (work_.data.empty()) return;
+    const cudaStream_t stream = device_.stream(queue);
+    switch (work_.part) {
+      case NsPart::kSumOfSquares:
+        launch_sums_of_squares(data_.as<const float* const>(), norm_parts_.as<double>(), work_.sums,
+                               products_.iterate(0), stream);
+        break;
+      case NsPart::kNormalise:
+        launch_normalise_by_sums(data_.as<const float* const>(), work_.sums, products_.iterate(0), stream);
+        break;
+      case NsPart::kGram: products_.enqueue_gram(work_.step, queue); break;
+      case NsPart::kStep:
+        products_.enqueue_step(work_.step, work_.options.steps[static_cast<std::size_t>(work_.step)], queue);
+        break;
+      case NsPart::kScaleOut:
+        launch_scale_out(data_.as<float* const>(),
+                         products_.iterate(static_cast<int>(work_.options.steps.size())), scale_,
+                         extra_scale_, stream);
+        break;
+    }
+  }
+
+ private:
+  CudaDevice& device_;
+  BoundNsSlice work_;
+  NsProducts products_;
+  float scale_, extra_scale_;
+  DeviceTable data_, norm_parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> prepare_ns_slice(CudaDevice& device, Matmul& matmul, BoundNsSlice work) {
+  return std::make_unique<NsSliceKernel>(device, matmul, std::move(work));
+}
+
+}  // namespace muonbench::cuda

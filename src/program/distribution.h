@@ -1,0 +1,39 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "src/model/parameter.h"
+#include "src/ns/ns_slice.h"
+#include "src/shard/row_split.h"
+#include "src/shard/shard_spec.h"
+
+namespace muonbench {
+
+/// How NS of a weight is spread over its domain: each rank of `axis` works on the rows or columns that it
+/// has, and Gram matrices are added up over the axis. A weight split over both axes is gathered over the
+/// smaller one, over tp if they are equal.
+struct Distribution {
+  AxisSet::Axis axis = AxisSet::kGtpRemat;
+  GramSide side = GramSide::kColumns;     ///< of the dim that `axis` does not split
+  std::optional<AxisSet::Axis> gathered;  ///< the other axis, where it splits the weight too
+};
+
+/// None for a replicated weight: every rank has all of it.
+[[nodiscard]] std::optional<Distribution> distribution_of(const ParamShardSpec& spec);
+
+/// Ranks of the axis.
+[[nodiscard]] int ranks_of(AxisSet::Axis axis, DomainShape domain);
+
+/// Where NS of one weight runs in mode auto.
+enum class RunsAs { kDuplicated, kDistributed };
+[[nodiscard]] std::string_view name_of(RunsAs runs_as);
+
+/// The cheaper by floating point operations of a rank, for a weight of the dense family that is split over
+/// gtp_remat; duplicated for all others, and where both cost the same. A function of the weight's true shape,
+/// its layout and the NS options alone, so that all ranks decide alike.
+[[nodiscard]] RunsAs cheaper_way(const ParamShardSpec& spec, const RowSplit& split, Family family,
+                                 const NsOptions& options);
+
+}  // namespace muonbench

@@ -1,0 +1,247 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <tuple>
+#include <utility>
+
+#include "src/base/text.h"
+#include "src/program/batches.h"
+#include "src/program/distributed_ns.h"
+#include "src/program/emitter.h"
+#include "src/program/emitters.h"
+#include "src/program/tiles.h"
+
+namespace muonbench {
+namespace {
+
+/// Emits weights of one shape and layout: momentum, a gather where both axes split them, NS of what this rank
+/// has of them, the own part of the result, update. All members of the domain batch alike, whatever their
+/// shards hold.
+class DistributedBatch {
+ public:
+  DistributedBatch(Emitter& emitter, const ParamGroup& group, std::vector<ParamIndex> batch)
+      : emitter_(emitter),
+        group_(group),
+        batch_(std::move(batch)),
+        spec_(emitter.spec(batch_.front())),
+        split_(emitter.inputs().splits.at(batch_.front().at())),
+        place_(emitter.place(group.family)),
+        distribution_(distribution_of(spec_)) {}
+
+  void emit() {
+    momentum();
+    if (distribution_) {
+      if (distribution_->gathered)
+        gather();
+      else
+        take_shards();
+      newton_schulz();
+      if (distribution_->gathered) take_own();
+    } else {
+      std::vector<Emitter::Matrix> matrices;
+      for (std::size_t i = 0; i < batch_.size(); ++i)
+        matrices.push_back(emitter_.full_matrix(batch_[i], shards_[i]));
+      emitter_.newton_schulz(matrices, emitter_.inputs().ns_batch_size, Phase::kNsReplicated, 0);
+    }
+    update();
+  }
+
+ private:
+  [[nodiscard]] Region buffer(const char* what, Elements size, MemoryUse use) {
+    return emitter_.builder().whole(emitter_.builder().add_transient(
+        text("{}.{}", emitter_.name(batch_.front()), what), size, DType::kFp32, use));
+  }
+  /// One region for each weight, one after the other.
+  [[nodiscard]] std::vector<Region> in_a_row(Region whole, Elements each) const {
+    std::vector<Region> regions;
+    for (std::size_t i = 0; i < batch_.size(); ++i)
+      regions.push_back(Emitter::part(whole, each * static_cast<std::int64_t>(i), each));
+    return regions;
+  }
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(batch_.size()); }
+
+  /// Zero gradients make zeros of the pads, and nothing writes into them before the update.
+  void momentum() {
+    const Elements size = spec_.shard_elements();
+    const MemoryUse use =
+        distribution_ && distribution_->gathered ? MemoryUse::kExchange : MemoryUse::kNsScratch;
+    shards_ = in_a_row(buffer("ns_input", size * count(), use), size);
+    MomentumOp op{group_.rule, {}};
+    for (std::size_t i = 0; i < batch_.size(); ++i)
+      op.items.push_back(emitter_.momentum_item(batch_[i], shards_[i]));
+    emitter_.builder().add(Phase::kMomentum, 0, std::move(op));
+  }
+
+  void take_shards() {
+    const ShardExtent extent = spec_.extent(place_);
+    rows_ = {extent.rows};
+    cols_ = extent.cols.count;
+    for (const Region& shard : shards_)
+      matrices_.push_back(Emitter::part(shard, Elements(0), Elements(extent.rows.count * cols_)));
+  }
+
+  /// The matrices are put together without their pads: over gtp_remat the TP-local ones, over tp the rows of
+  /// this rank's g, with tp_dim 0 in another order than in the full matrix, which NS does not mind.
+  void gather() {
+    const AxisSet::Axis axis = *distribution_->gathered;
+    const int ranks = ranks_of(axis, spec_.domain);
+    const Region own = Emitter::part(shards_.front(), Elements(0), spec_.shard_elements() * count());
+    const Region gathered = buffer("gathered", own.size * ranks, MemoryUse::kExchange);
+    std::vector<Segment> receives;
+    for (int r = 0; r < ranks; ++r) receives.push_back({own.size * r, own.size});
+    emitter_.builder().add(Phase::kGather, 0,
+                           AllGatherOp{{group_.family, AxisSet{axis}}, own, gathered.buffer, receives});
+    find_rows();
+    std::int64_t rows = 0;
+    for (const Range& range : rows_) rows += range.count;
+    const Elements each(rows * cols_);
+    matrices_ = in_a_row(buffer("ns_matrix", each * count(), MemoryUse::kNsScratch), each);
+    CopyOp copy;
+    for (int r = 0; r < ranks; ++r) {
+      const auto blocks = in_a_row(Emitter::part(gathered, own.size * r, own.size), spec_.shard_elements());
+      for (std::size_t i = 0; i < batch_.size(); ++i)
+        add_tile(copy.tiles, r, blocks[i], matrices_[i], Direction::kAssemble);
+    }
+    if (!copy.tiles.empty()) emitter_.builder().add(Phase::kGather, 0, std::move(copy));
+  }
+
+  void find_rows() {
+    cols_ = spec_.tp_local_shape().cols;
+    switch (*distribution_->gathered) {
+      case AxisSet::kTp:
+        if (spec_.tp_dim == 1) cols_ = spec_.full_shape.cols;
+        for (int t = 0; t < (spec_.tp_dim == 0 ? spec_.domain.tp : 1); ++t)
+          rows_.push_back(spec_.extent({place_.g, TpRank(t)}).rows);
+        break;
+      case AxisSet::kGtpRemat:
+      case AxisSet::kDp: {
+        const std::int64_t rows = spec_.tp_local_shape().rows;
+        rows_ = {{spec_.tp_dim == 0 ? place_.t.value() * rows : 0, rows}};
+        break;
+      }
+    }
+  }
+
+  /// Group rank r's part of a matrix that was gathered.
+  void add_tile(std::vector<Tile>& tiles, int r, Region shard, Region matrix, Direction direction) const {
+    if (distribution_->gathered == AxisSet::kGtpRemat) {
+      add_gtp_tile(tiles, spec_, GtpRank(r), shard, matrix, direction);
+      return;
+    }
+    // The rows of one g, as a weight that tp alone splits.
+    ParamShardSpec of_g = spec_;
+    of_g.gtp_sharded = false;
+    of_g.pad_length = 0;
+    of_g.full_shape.rows = spec_.extent(place_).rows.count * (spec_.tp_dim == 0 ? spec_.domain.tp : 1);
+    add_tp_tile(tiles, of_g, TpRank(r), shard, matrix, direction);
+  }
+
+  void newton_schulz() {
+    const GroupKey group{group_.family, AxisSet{distribution_->axis}};
+    DistributedNs ns(emitter_, group, distribution_->side);
+    if (split_.is_whole()) {
+      ns.run(matrices_, {matrices_.front().size.value() / cols_, cols_}, spec_.full_shape);
+      return;
+    }
+    for (std::size_t piece = 0; piece < split_.pieces().size(); ++piece) run_piece(ns, piece);
+  }
+
+  /// A piece is copied out and back; this rank may have none of its rows, and takes part all the same.
+  void run_piece(DistributedNs& ns, std::size_t piece) {
+    const RowPiece rows = rows_of(piece);
+    const Shape shape{rows.rows(), cols_};
+    const Shape full{spec_.full_shape.rows / split_.group() * split_.pieces()[piece], spec_.full_shape.cols};
+    std::vector<Region> regions(batch_.size());
+    CopyOp out, back;
+    if (shape.rows > 0) {
+      regions =
+          in_a_row(buffer("ns_pieces", shape.elements() * count(), MemoryUse::kNsScratch), shape.elements());
+      for (std::size_t i = 0; i < batch_.size(); ++i) {
+        add_row_tiles(out.tiles, rows, cols_, regions[i], matrices_[i], Direction::kTakeApart);
+        add_row_tiles(back.tiles, rows, cols_, regions[i], matrices_[i], Direction::kAssemble);
+      }
+      emitter_.builder().add(Phase::kNs, 0, std::move(out));
+    }
+    ns.run(regions, shape, full);
+    if (shape.rows > 0) emitter_.builder().add(Phase::kNs, 0, std::move(back));
+  }
+
+  /// Rows of a piece, counted from the first that this rank has.
+  [[nodiscard]] RowPiece rows_of(std::size_t piece) const {
+    RowPiece found;
+    std::int64_t before = 0;
+    for (const Range& range : rows_) {
+      for (RowRuns runs : split_.piece_in(piece, range).runs) {
+        runs.begin += before;
+        found.runs.push_back(runs);
+      }
+      before += range.count;
+    }
+    return found;
+  }
+
+  void take_own() {
+    const int own = distribution_->gathered == AxisSet::kTp ? place_.t.value() : place_.g.value();
+    CopyOp copy;
+    for (std::size_t i = 0; i < batch_.size(); ++i)
+      add_tile(copy.tiles, own, shards_[i], matrices_[i], Direction::kTakeApart);
+    if (!copy.tiles.empty()) emitter_.builder().add(Phase::kUpdate, 0, std::move(copy));
+  }
+
+  void update() {
+    UpdateOp op{group_.rule.lr, {}};
+    for (std::size_t i = 0; i < batch_.size(); ++i)
+      op.items.push_back(emitter_.update_item(batch_[i], shards_[i]));
+    emitter_.builder().add(Phase::kUpdate, 0, std::move(op));
+  }
+
+  Emitter& emitter_;
+  const ParamGroup& group_;
+  std::vector<ParamIndex> batch_;
+  const ParamShardSpec& spec_;  ///< of each weight
+  const RowSplit& split_;       ///< likewise
+  DomainPlace place_;
+  std::optional<Distribution> distribution_;
+  std::vector<Region> shards_;    ///< NS inputs, then updates
+  std::vector<Region> matrices_;  ///< what this rank runs NS on
+  std::vector<Range> rows_;       ///< of the full matrix, as they follow one another in matrices_
+  std::int64_t cols_ = 0;         ///< of matrices_
+};
+
+}  // namespace
+
+void emit_distributed_weights(Emitter& emitter, const ParamGroup& group,
+                              const std::vector<ParamIndex>& params) {
+  const auto kind = [&](ParamIndex p) {
+    const ParamShardSpec& spec = emitter.spec(p);
+    return std::tuple(spec.full_shape, spec.tp_dim, spec.gtp_sharded,
+                      emitter.inputs().splits.at(p.at()).pieces());
+  };
+  for (std::vector<ParamIndex>& batch : batches(params, emitter.inputs().ns_batch_size, kind))
+    DistributedBatch(emitter, group, std::move(batch)).emit();
+}
+
+void emit_distributed(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
+  Emitter emitter(inputs, rank, builder);
+  emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
+  for (const ParamGroup& group : inputs.groups)
+    emit_distributed_weights(emitter, group, emitter.held_part(group).params);
+  emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
+}
+
+void emit_auto(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
+  Emitter emitter(inputs, rank, builder);
+  emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
+  for (const ParamGroup& group : inputs.groups) {
+    std::vector<ParamIndex> distributed;
+    for (const ParamIndex p : emitter.held_part(group).params) {
+      switch (cheaper_way(emitter.spec(p), inputs.splits.at(p.at()), group.family, inputs.ns)) {
+        case RunsAs::kDuplicated: emit_duplicated_weight(emitter, group, p); break;
+        case RunsAs::kDistributed: distributed.push_back(p); break;
+      }
+    }
+    emit_distributed_weights(emitter, group, distributed);
+  }
+  emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
+}
+
+}  // namespace muonbench
