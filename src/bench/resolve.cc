@@ -182,6 +182,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                     config.muon.ns_batch_size,
                     config.run.param_dtype};
   inputs.splits = row_splits(config.muon, params);
+  inputs.travel = Travel{config.muon.exchange};
   refuse_uncountable_work(params, inputs.splits, inputs.ns);
   for (const Parameter& param : params.params) {
     inputs.specs.push_back(ParamShardSpec::from_param(param, grid.domain(family_of(param)),
@@ -189,7 +190,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
   }
   refuse_uncountable_bytes(params, inputs.specs);
   inputs.queues = queue_groups(inputs.groups, grid, queue_use(config),
-                               std::string(name_in(kBackendNames, config.run.backend)));
+                               std::string(name_in(kBackendNames, config.run.backend)), config.muon.exchange);
   inputs.homes.resize(params.params.size());
   assign_homes(config.muon, inputs, warnings);
   return inputs;
@@ -221,6 +222,7 @@ std::uint64_t fingerprint(const StepInputs& inputs) {
     const auto& home = inputs.homes[i];
     print.add(home ? home->g.value() : -1).add(home && home->t ? home->t->value() : -1);
   }
+  print.add(static_cast<int>(inputs.travel.exchange));
   print.add(inputs.ns_batch_size).add(static_cast<int>(inputs.param_dtype));
   for (const int queue : inputs.queues.of_group) print.add(queue);
   for (const NsCoefficients& step : inputs.ns.steps)

@@ -68,6 +68,8 @@ std::vector<KeyRow<C>> muon_keys() {
        [](C& c) -> Field { return word_field(c.muon.home_policy, kHomePolicyNames); }},
       {"muon.homes", OwnRule{"object", "an object of \"name\": [g, t], two integers in 0..1048575"}, own<C>,
        Presence::kOptional, "{}"},
+      {"muon.exchange", words(kExchangeWayNames),
+       [](C& c) -> Field { return word_field(c.muon.exchange, kExchangeWayNames); }},
       {"muon.concurrent_groups", FlagRule{}, [](C& c) -> Field { return &c.muon.concurrent_groups; }},
       {"muon.groups", OwnRule{"object", "an object of \"label\": {lr, weight_decay}"}, own<C>,
        Presence::kOptional, "{}"},

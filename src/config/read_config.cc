@@ -51,6 +51,21 @@ void check_homes(const Key& top, const MuonConfig& muon) {
                      name_in(kHomePolicyNames, muon.home_policy)));
 }
 
+/// Keys of the exchange between shards and homes do nothing in modes that have none.
+void check_travel(const Key& top, const RunConfig& config) {
+  const auto is_listed = [&](std::string_view mode) {
+    return std::find(config.modes.begin(), config.modes.end(), mode) != config.modes.end();
+  };
+  if (is_listed("layer_sharded") || is_listed("layer_wise")) return;
+  const MuonConfig& given = config.muon;
+  const MuonConfig initial;
+  const auto refuse_unless = [&](bool is_default, const char* path, std::string_view default_json) {
+    if (!is_default)
+      top.at(path).reject(text("{}, as none of modes is layer_sharded or layer_wise", default_json));
+  };
+  refuse_unless(given.exchange == initial.exchange, "muon.exchange", "\"two_stage\"");
+}
+
 /// Factors of a number of ranks, each of which may be as large as the number itself.
 void check_ranks(const Key& parallelism, const std::string& what, const std::array<int, 4>& factors) {
   std::int64_t product = 1;
@@ -162,6 +177,7 @@ RunConfig read_config(std::string_view json, const std::string& source,
   check_backend_computes(top, config);
   check_coefficients(top, config.muon);
   check_homes(top, config.muon);
+  check_travel(top, config);
   check_world(top, config.parallelism);
   check_param_groups(top, config);
   check_qkv_splits(top, config);

@@ -93,6 +93,7 @@ struct MuonConfig {
   bool split_qkv = false;
   HomePolicy home_policy = HomePolicy::kLptNsCost;
   std::map<std::string, std::pair<int, int>> homes;
+  ExchangeWay exchange = ExchangeWay::kTwoStage;
   bool concurrent_groups = true;
   std::map<std::string, GroupConfig> groups;  ///< beside the built-in dense and expert
 };

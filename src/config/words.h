@@ -16,6 +16,8 @@
 namespace muonbench {
 
 enum class HomePolicy { kLptNsCost, kRoundRobin, kExplicit };
+/// How shards come to their homes: over gtp_remat and then over tp, or at once over the whole domain.
+enum class ExchangeWay { kTwoStage, kFused };
 enum class Timing { kStep, kPhases };
 enum class GlobalFill { kRandom, kOnes, kZeros };
 enum class Backend { kCpu, kCuda };
@@ -43,6 +45,8 @@ inline constexpr NameTable<NsAlgorithm, 4> kNsAlgorithmNames = {{{NsAlgorithm::k
 inline constexpr NameTable<HomePolicy, 3> kHomePolicyNames = {{{HomePolicy::kLptNsCost, "lpt_ns_cost"},
                                                                {HomePolicy::kRoundRobin, "round_robin"},
                                                                {HomePolicy::kExplicit, "explicit"}}};
+inline constexpr NameTable<ExchangeWay, 2> kExchangeWayNames = {
+    {{ExchangeWay::kTwoStage, "two_stage"}, {ExchangeWay::kFused, "fused"}}};
 inline constexpr NameTable<Timing, 2> kTimingNames = {{{Timing::kStep, "step"}, {Timing::kPhases, "phases"}}};
 inline constexpr NameTable<GlobalFill, 3> kGlobalFillNames = {
     {{GlobalFill::kRandom, "random"}, {GlobalFill::kOnes, "ones"}, {GlobalFill::kZeros, "zeros"}}};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/config/words.h"
 #include "src/plan/param_groups.h"
 #include "src/topology/rank_grid.h"
 
@@ -28,6 +29,7 @@ struct GroupQueues {
 /// they go in group order: collectives of one communicator may not overlap. A domain of one rank has no
 /// communicator. Without concurrency all go on queue 0. `backend` is the word for it in `why`.
 [[nodiscard]] GroupQueues queue_groups(const std::vector<ParamGroup>& groups, const RankGrid& grid,
-                                       QueueUse use, const std::string& backend);
+                                       QueueUse use, const std::string& backend,
+                                       ExchangeWay way = ExchangeWay::kTwoStage);
 
 }  // namespace muonbench

@@ -26,6 +26,11 @@ class Emitter {
     return family == Family::kDense ? dense_place_ : expert_place_;
   }
 
+  /// This rank in one of its process groups.
+  [[nodiscard]] GroupRank index_in(GroupKey group) const {
+    return inputs_.grid.index_in_group(group, rank_);
+  }
+
   /// Creates the arrays that this rank holds of every parameter: weight, master and, if it has a gradient,
   /// gradient and moments. The placements say for which rows state of Muon's and of Adam's parameters is
   /// kept, and so whether replicas need the sum of a gradient whole or each its rows of it, before the step.

@@ -7,7 +7,7 @@
 /// One emitter per mode; modes.cc lists them.
 namespace muonbench {
 
-/// Each weight has one NS home; two all_to_all stages bring its shards there and the update back.
+/// Each weight has one NS home; all_to_all exchanges bring its shards there and the update back.
 void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
 
 /// Every rank gathers every weight and repeats the same NS, one weight after the other.

@@ -14,6 +14,7 @@
 #include "src/plan/param_groups.h"
 #include "src/plan/residence.h"
 #include "src/plan/state_layout.h"
+#include "src/plan/travel.h"
 #include "src/program/program.h"
 #include "src/shard/row_split.h"
 #include "src/shard/shard_spec.h"
@@ -36,6 +37,7 @@ struct StepInputs {
   DType param_dtype = DType::kBf16;
   GroupQueues queues = {};            ///< of `groups`
   std::vector<RowSplit> splits = {};  ///< per parameter: what NS takes apart
+  Travel travel = {};
 };
 
 /// Whether a mode runs NS on Muon parameters, or treats all as Adam's.

@@ -86,7 +86,8 @@ TestModel::TestModel(std::vector<Parameter> params, GridShape shape, const Model
     inputs_.specs.push_back(
         ParamShardSpec::from_param(param, grid_.domain(family_of(param)), options.pad_for_alignment));
   }
-  inputs_.queues = queue_groups(inputs_.groups, grid_, options.queues, "test");
+  inputs_.travel.exchange = options.exchange;
+  inputs_.queues = queue_groups(inputs_.groups, grid_, options.queues, "test", options.exchange);
   for (const ParamGroup& group : inputs_.groups) {
     std::vector<HomeCandidate> candidates;
     for (const ParamIndex p : group.params)

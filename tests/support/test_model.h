@@ -36,6 +36,7 @@ struct ModelOptions {
   int ns_batch_size = 1;
   DType param_dtype = DType::kBf16;
   QueueUse queues = QueueUse::kBackendRunsInTurn;
+  ExchangeWay exchange = ExchangeWay::kTwoStage;
 };
 
 /// A model over a grid, with all that emitters read. Stays where it is: its inputs refer to it.
