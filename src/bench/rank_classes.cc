@@ -48,9 +48,13 @@ void add_split(Fingerprint& print, const RowSplit& split, const ShardExtent& ext
 }
 
 /// Which exchanges a parameter passes through here, and whether it meets NS here.
-void add_home(Fingerprint& print, const std::optional<Home>& home, DomainPlace place) {
+void add_home(Fingerprint& print, const std::optional<Home>& home, const ParamShardSpec& spec,
+              DomainPlace place) {
   print.add(home ? 1 : 0);
-  if (home) print.add(home->g == place.g ? 1 : 0).add(home->is_at(place) ? 1 : 0);
+  if (!home) return;
+  print.add(home->g == place.g ? 1 : 0).add(home->is_at(place) ? 1 : 0);
+  // Of TP peers that hold equal shards one alone sends, if there is one home.
+  if (!spec.tp_dim && home->t) print.add(home->t == place.t ? 1 : 0);
 }
 
 Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) {
@@ -67,7 +71,10 @@ Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) 
     const ShardExtent extent = spec.extent(at.place);
     add_shard(print, param, spec, extent);
     add_split(print, inputs.splits[p.at()], extent);
-    if (costs == CostsDependOn::kShardsAndHomes) add_home(print, inputs.homes[p.at()], at.place);
+    if (costs == CostsDependOn::kShardsAndHomes) {
+      add_home(print, inputs.homes[p.at()], spec, at.place);
+      print.add(inputs.travel.wave(p));
+    }
     const StateRows state =
         state_rows(spec, StatePlacement::kAdamByRows, family_of(param), inputs.grid, rank);
     if (!state.group.axes.empty()) deals.emplace(state.group, extent.rows.count);

@@ -16,6 +16,7 @@
 #include "src/model/build_params.h"
 #include "src/ns/coefficients.h"
 #include "src/ns/schedule.h"
+#include "src/plan/waves.h"
 
 namespace muonbench {
 namespace {
@@ -139,18 +140,19 @@ void assign_homes(const MuonConfig& muon, StepInputs& inputs, std::vector<std::s
   switch (muon.home_policy) {
     case HomePolicy::kLptNsCost:
       for (const Pool& pool : pools_of(inputs, Pooling::kAcrossGroups))
-        pool.store(lpt_homes(pool.candidates(inputs), pool.domain), inputs);
+        pool.store(lpt_homes(pool.candidates(inputs), pool.domain, muon.gtp_only_homes), inputs);
       return;
     case HomePolicy::kRoundRobin:
       for (const Pool& pool : pools_of(inputs, Pooling::kPerGroup))
-        pool.store(round_robin_homes(pool.candidates(inputs), pool.domain), inputs);
+        pool.store(round_robin_homes(pool.candidates(inputs), pool.domain, muon.gtp_only_homes), inputs);
       return;
     case HomePolicy::kExplicit: break;
   }
   refuse_impossible_homes(muon, inputs);
   std::vector<std::string> absent;
   for (const Pool& pool : pools_of(inputs, Pooling::kPerGroup)) {
-    const ExplicitHomes homes = explicit_homes(pool.candidates(inputs), pool.domain, muon.homes);
+    const ExplicitHomes homes =
+        explicit_homes(pool.candidates(inputs), pool.domain, muon.homes, muon.gtp_only_homes);
     pool.store(homes.homes, inputs);
     absent.insert(absent.end(), homes.absent.begin(), homes.absent.end());
   }
@@ -161,6 +163,25 @@ void assign_homes(const MuonConfig& muon, StepInputs& inputs, std::vector<std::s
                    absent.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(absent.size(), 5))}),
              absent.size() > 5 ? ", ..." : ""));
   }
+}
+
+/// Cuts what each group routes over a domain into waves, and puts NS beside what travels where the backend
+/// has queues.
+void assign_waves(const RunConfig& config, StepInputs& inputs) {
+  const int waves = config.muon.exchange_chunks;
+  if (waves == 1) return;
+  inputs.travel.wave_of.resize(inputs.params.params.size());
+  for (const Pool& pool : pools_of(inputs, Pooling::kPerGroup)) {
+    std::vector<ParamIndex> routed = pool.params;
+    std::erase_if(routed, [&](ParamIndex p) { return !inputs.homes[p.at()]; });
+    std::vector<WaveCandidate> candidates;
+    candidates.reserve(routed.size());
+    for (const ParamIndex p : routed)
+      candidates.push_back({*inputs.homes[p.at()], inputs.specs[p.at()].full_shape.elements()});
+    const std::vector<int> assigned = muonbench::assign_waves(candidates, pool.domain, waves);
+    for (std::size_t i = 0; i < routed.size(); ++i) inputs.travel.wave_of[routed[i].at()] = assigned[i];
+  }
+  if (config.run.backend == Backend::kCuda) inputs.queues.ns_offset = inputs.queues.count;
 }
 
 }  // namespace
@@ -182,7 +203,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                     config.muon.ns_batch_size,
                     config.run.param_dtype};
   inputs.splits = row_splits(config.muon, params);
-  inputs.travel = Travel{config.muon.exchange};
+  inputs.travel = Travel{config.muon.exchange, config.muon.return_dtype};
   refuse_uncountable_work(params, inputs.splits, inputs.ns);
   for (const Parameter& param : params.params) {
     inputs.specs.push_back(ParamShardSpec::from_param(param, grid.domain(family_of(param)),
@@ -193,6 +214,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                                std::string(name_in(kBackendNames, config.run.backend)), config.muon.exchange);
   inputs.homes.resize(params.params.size());
   assign_homes(config.muon, inputs, warnings);
+  assign_waves(config, inputs);
   return inputs;
 }
 
@@ -222,9 +244,10 @@ std::uint64_t fingerprint(const StepInputs& inputs) {
     const auto& home = inputs.homes[i];
     print.add(home ? home->g.value() : -1).add(home && home->t ? home->t->value() : -1);
   }
-  print.add(static_cast<int>(inputs.travel.exchange));
+  print.add(static_cast<int>(inputs.travel.exchange)).add(static_cast<int>(inputs.travel.return_dtype));
   print.add(inputs.ns_batch_size).add(static_cast<int>(inputs.param_dtype));
   for (const int queue : inputs.queues.of_group) print.add(queue);
+  for (const int wave : inputs.travel.wave_of) print.add(wave);
   for (const NsCoefficients& step : inputs.ns.steps)
     print.add(std::bit_cast<std::uint64_t>(step.a))
         .add(std::bit_cast<std::uint64_t>(step.b))

@@ -48,9 +48,6 @@ std::vector<KeyInfo> make_config_keys() {
 
 const std::vector<LaterKey>& later_keys() {
   static const std::vector<LaterKey> rows = {
-      {"muon.return_dtype", "\"fp32\"", "string"},
-      {"muon.exchange_chunks", "1", "int"},
-      {"muon.gtp_only_homes", "\"column\"", "string"},
       {"muon.split_oversized", "false", "bool"},
       {"adam.moment_dtype", "\"fp32\"", "string"},
       {"layer_wise.policy", "\"ping_pong\"", "string"},

@@ -51,8 +51,13 @@ void check_homes(const Key& top, const MuonConfig& muon) {
                      name_in(kHomePolicyNames, muon.home_policy)));
 }
 
-/// Keys of the exchange between shards and homes do nothing in modes that have none.
+/// The way back must lose nothing, and keys of the exchange between shards and homes do nothing in modes that
+/// have none.
 void check_travel(const Key& top, const RunConfig& config) {
+  if (config.muon.return_dtype == DType::kBf16 && config.muon.fp32_matmul_prec != MatmulPrecision::kMedium)
+    top.at("muon.return_dtype")
+        .reject(text("fp32, as muon.fp32_matmul_prec is {} and NS ends in bf16 in medium alone",
+                     name_in(kMatmulPrecisionNames, config.muon.fp32_matmul_prec)));
   const auto is_listed = [&](std::string_view mode) {
     return std::find(config.modes.begin(), config.modes.end(), mode) != config.modes.end();
   };
@@ -64,6 +69,9 @@ void check_travel(const Key& top, const RunConfig& config) {
       top.at(path).reject(text("{}, as none of modes is layer_sharded or layer_wise", default_json));
   };
   refuse_unless(given.exchange == initial.exchange, "muon.exchange", "\"two_stage\"");
+  refuse_unless(given.return_dtype == initial.return_dtype, "muon.return_dtype", "\"fp32\"");
+  refuse_unless(given.exchange_chunks == initial.exchange_chunks, "muon.exchange_chunks", "1");
+  refuse_unless(given.gtp_only_homes == initial.gtp_only_homes, "muon.gtp_only_homes", "\"column\"");
 }
 
 /// Factors of a number of ranks, each of which may be as large as the number itself.

@@ -18,6 +18,9 @@ namespace muonbench {
 enum class HomePolicy { kLptNsCost, kRoundRobin, kExplicit };
 /// How shards come to their homes: over gtp_remat and then over tp, or at once over the whole domain.
 enum class ExchangeWay { kTwoStage, kFused };
+/// Who runs NS on a weight that gtp_remat alone shards, where there are TP peers: all peers of its home
+/// column, one rank, or whichever of the two costs less.
+enum class GtpOnlyHomes { kColumn, kSingle, kAuto };
 enum class Timing { kStep, kPhases };
 enum class GlobalFill { kRandom, kOnes, kZeros };
 enum class Backend { kCpu, kCuda };
@@ -47,6 +50,8 @@ inline constexpr NameTable<HomePolicy, 3> kHomePolicyNames = {{{HomePolicy::kLpt
                                                                {HomePolicy::kExplicit, "explicit"}}};
 inline constexpr NameTable<ExchangeWay, 2> kExchangeWayNames = {
     {{ExchangeWay::kTwoStage, "two_stage"}, {ExchangeWay::kFused, "fused"}}};
+inline constexpr NameTable<GtpOnlyHomes, 3> kGtpOnlyHomesNames = {
+    {{GtpOnlyHomes::kColumn, "column"}, {GtpOnlyHomes::kSingle, "single"}, {GtpOnlyHomes::kAuto, "auto"}}};
 inline constexpr NameTable<Timing, 2> kTimingNames = {{{Timing::kStep, "step"}, {Timing::kPhases, "phases"}}};
 inline constexpr NameTable<GlobalFill, 3> kGlobalFillNames = {
     {{GlobalFill::kRandom, "random"}, {GlobalFill::kOnes, "ones"}, {GlobalFill::kZeros, "zeros"}}};

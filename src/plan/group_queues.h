@@ -21,7 +21,10 @@ struct GroupQueues {
   int count = 1;
   std::string why = {};  ///< which groups go one after the other and for what reason
 
+  int ns_offset = 0;  ///< from a pipeline's queue to that of its NS, beside which other waves travel
+
   [[nodiscard]] int queue_of(std::size_t group) const { return of_group.empty() ? 0 : of_group.at(group); }
+  [[nodiscard]] int ns_queue_of(std::size_t group) const { return queue_of(group) + ns_offset; }
   [[nodiscard]] bool concurrent() const { return count > 1; }
 };
 

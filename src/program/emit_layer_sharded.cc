@@ -10,7 +10,8 @@ void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder
   Emitter emitter(inputs, rank, builder);
   emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
   for (std::size_t g = 0; g < inputs.groups.size(); ++g)
-    emit_layer_sharded_group(emitter, emitter.held_part(inputs.groups[g]), inputs.queues.queue_of(g));
+    emit_layer_sharded_group(emitter, emitter.held_part(inputs.groups[g]),
+                             {inputs.queues.queue_of(g), inputs.queues.ns_queue_of(g)});
   emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
 }
 

@@ -20,7 +20,9 @@ struct Exchange {
 
   [[nodiscard]] std::size_t matrix(int item) const { return matrices[static_cast<std::size_t>(item)]; }
   [[nodiscard]] Region out(int item) const { return at(send, forward.shard_of(item)); }
-  [[nodiscard]] Region in(int item, GroupRank peer) const { return at(receive, forward.piece_of(item, peer)); }
+  [[nodiscard]] Region in(int item, GroupRank peer) const {
+    return at(receive, forward.piece_of(item, peer));
+  }
   [[nodiscard]] Region out_back(int item, GroupRank peer) const {
     return at(send_back, reverse.piece_of(item, peer));
   }
@@ -49,7 +51,8 @@ struct ExchangeList {
   }
 };
 
-/// An exchange over the axes of `group`, whose buffers are named `name`.
+/// An exchange over the axes of `group`, whose buffers are named `name`; fp32 on the way home, and as
+/// inputs().travel says on the way back.
 [[nodiscard]] Exchange make_exchange(Emitter& emitter, GroupKey group, ExchangeList list,
                                      const std::string& name);
 

@@ -58,7 +58,9 @@ class FusedPlan {
       const Home& home = routed_[n].home;
       const Elements shard = spec(n).shard_elements();
       if (home.t) {
-        list.add(n, index_of(domain_, {home.g, *home.t}), shard);
+        // TP peers that hold equal shards: those of the home's t send, and all want the update.
+        const PeerSet senders = spec(n).tp_dim ? PeerSet{} : PeerSet{home.t->value(), domain_.tp};
+        list.add(n, index_of(domain_, {home.g, *home.t}), shard, senders);
         continue;
       }
       // Each TP peer of the home column is a home, which the ranks of its own t serve.

@@ -14,9 +14,9 @@ namespace muonbench {
 struct Routed {
   ParamIndex param;
   Home home;
-  Region ns_input;             ///< where the momentum pass puts this rank's shard
-  Region update;               ///< where the orthogonalised shard comes back
-  std::optional<Region> full;  ///< NS runs here
+  std::optional<Region> ns_input;  ///< where the momentum pass puts this rank's shard, if it travels
+  Region update;                   ///< where the orthogonalised shard comes back
+  std::optional<Region> full;      ///< NS runs here
 };
 
 /// A part of the way: collectives, started one after the other, and the copies between what travels and what
@@ -33,7 +33,9 @@ struct Leg {
 /// the emitter's program; no op is.
 struct LayerShardedRoutes {
   std::vector<Routed> routed;
-  std::vector<Leg> forward, reverse;  ///< legs without a collective for this rank left out
+  /// As many on all ranks of the domain, also where a rank has no part in one: waves take turns by legs, so
+  /// that all ranks start a communicator's collectives in one order.
+  std::vector<Leg> forward, reverse;
 };
 
 /// Routes of parameters that all have homes, by inputs().travel. All ranks of the domain must be given the
@@ -43,8 +45,8 @@ struct LayerShardedRoutes {
 
 /// Stage 1 over gtp_remat, which brings TP-local matrices to the home's column, and stage 2 over tp, which
 /// makes them full: one exchange for matrices split along dim 0, one for those along dim 1.
-[[nodiscard]] LayerShardedRoutes plan_two_stages(Emitter& emitter, Family family,
-                                                 std::vector<Routed> routed, const std::string& name);
+[[nodiscard]] LayerShardedRoutes plan_two_stages(Emitter& emitter, Family family, std::vector<Routed> routed,
+                                                 const std::string& name);
 
 /// One exchange over the whole domain, both tp dims together.
 [[nodiscard]] LayerShardedRoutes plan_fused(Emitter& emitter, Family family, std::vector<Routed> routed,

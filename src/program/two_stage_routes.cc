@@ -1,5 +1,6 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "src/base/text.h"
@@ -24,9 +25,11 @@ class TwoStagePlan {
   LayerShardedRoutes make() {
     plan_stage1();
     plan_stage2();
+    plan_spread();
     place_full_matrices(emitter_, family_, routes_.routed, name_);
-    if (stage1_) add_stage1_legs();
-    if (!stage2_.empty()) add_stage2_legs();
+    if (domain_.gtp_remat > 1) add_stage1_legs();
+    if (any_tp_sharded()) add_stage2_legs();
+    if (spread_) routes_.reverse.push_back(std::move(*spread_));
     return std::move(routes_);
   }
 
@@ -44,9 +47,23 @@ class TwoStagePlan {
     return make_exchange(emitter_, {family_, AxisSet{axis}}, std::move(list), text("{}.{}", name_, what));
   }
 
+  [[nodiscard]] bool any_tp_sharded() const {
+    return std::any_of(routes_.routed.begin(), routes_.routed.end(),
+                       [&](const Routed& one) { return emitter_.spec(one.param).tp_dim.has_value(); });
+  }
+
+  /// Of TP peers that hold equal shards, one alone takes part in stage 1.
+  [[nodiscard]] bool is_single(std::size_t n) const {
+    return !spec(n).tp_dim && domain_.tp > 1 && routes_.routed[n].home.t.has_value();
+  }
+  [[nodiscard]] bool is_elsewhere(std::size_t n) const {
+    return is_single(n) && routes_.routed[n].home.t != place_.t;
+  }
+
   void plan_stage1() {
     ExchangeList list;
     for (std::size_t n = 0; n < routes_.routed.size(); ++n) {
+      if (is_elsewhere(n)) continue;
       // Without a gtp_remat axis every rank already holds the TP-local matrix of every parameter.
       if (domain_.gtp_remat == 1 || routed(n).home.g == place_.g) delivered_.push_back(n);
       if (domain_.gtp_remat > 1) list.add(n, GroupRank(routed(n).home.g.value()), spec(n).shard_elements());
@@ -66,8 +83,8 @@ class TwoStagePlan {
         if (spec(n).tp_dim == dim)
           list.add(n, GroupRank(routed(n).home.t->value()), spec(n).tp_local_shape().elements());
       if (list.empty()) continue;
-      const Exchange& stage = stage2_.emplace_back(
-          exchange(AxisSet::kTp, std::move(list), text("stage2_dim{}", dim)));
+      const Exchange& stage =
+          stage2_.emplace_back(exchange(AxisSet::kTp, std::move(list), text("stage2_dim{}", dim)));
       for (int item = 0; item < static_cast<int>(stage.matrices.size()); ++item) {
         const std::size_t n = stage.matrix(item);
         tp_local_[n] = TpLocal{stage.out(item), stage.in_back(item)};
@@ -78,11 +95,56 @@ class TwoStagePlan {
     }
   }
 
+  /// Updates that stage 1 has brought to the home's t alone go on to its TP peers, shard by shard: cheaper
+  /// than whole matrices over tp first and stage 1 in every column then.
+  void plan_spread() {
+    std::vector<Segment> of_peer(static_cast<std::size_t>(domain_.tp));
+    std::vector<std::pair<std::size_t, Elements>> singles;  // and where in their peer's block they lie
+    for (std::size_t n = 0; n < routes_.routed.size(); ++n) {
+      if (!is_single(n)) continue;
+      Segment& block = of_peer[static_cast<std::size_t>(routed(n).home.t->value())];
+      singles.emplace_back(n, block.size);
+      block.size += spec(n).shard_elements();
+    }
+    if (singles.empty()) return;
+    Elements total;
+    for (Segment& block : of_peer) {
+      block.offset = total;
+      total += block.size;
+    }
+    const auto buffer = [&](const char* what, Elements size) {
+      return emitter_.builder().add_transient(text("{}.{}", name_, what), size,
+                                              emitter_.inputs().travel.return_dtype, MemoryUse::kExchange);
+    };
+    const Elements mine = of_peer[static_cast<std::size_t>(place_.t.value())].size;
+    const BufferId send = buffer("spread.send", mine), receive = buffer("spread.receive", total);
+    spread_ = Leg{Phase::kStage2Reverse, {}, {}, {}};
+    for (const auto& [n, at] : singles) {
+      const Segment& block = of_peer[static_cast<std::size_t>(routed(n).home.t->value())];
+      const Elements size = spec(n).shard_elements();
+      if (!is_elsewhere(n)) {
+        const Region arrived = routed(n).update;
+        spread_->tiles.push_back(
+            {arrived.buffer, arrived.offset, size.value(), send, at, size.value(), Shape{1, size.value()}});
+      }
+      routed(n).update = Region{receive, block.offset + at, size};
+    }
+    spread_->collectives.emplace_back(
+        AllGatherOp{{family_, AxisSet{AxisSet::kTp}}, Region{send, Elements(0), mine}, receive, of_peer});
+  }
+
   /// Strips the pads on the way: under tp_dim 0 the TP-local matrices are stacked next, and zero rows would
   /// end up inside.
   void add_stage1_legs() {
-    Leg there{Phase::kStage1Forward, {stage1_->there()}, {}, {}};
-    Leg back{Phase::kStage1Reverse, {stage1_->back()}, {}, {}};
+    Leg there{Phase::kStage1Forward, {}, {}, {}}, back{Phase::kStage1Reverse, {}, {}, {}};
+    if (stage1_) fill_stage1_legs(there, back);
+    routes_.forward.push_back(std::move(there));
+    routes_.reverse.push_back(std::move(back));
+  }
+
+  void fill_stage1_legs(Leg& there, Leg& back) {
+    there.collectives.emplace_back(stage1_->there());
+    back.collectives.emplace_back(stage1_->back());
     for (const int item : stage1_->forward.homed_here()) {
       const std::size_t n = stage1_->matrix(item);
       const Region in = tp_local_[n] ? tp_local_[n]->there : *routed(n).full;
@@ -96,8 +158,6 @@ class TwoStagePlan {
         if (pad.size > Elements(0)) back.pads.push_back(pad);
       }
     }
-    routes_.forward.push_back(std::move(there));
-    routes_.reverse.push_back(std::move(back));
   }
 
   void add_stage2_legs() {
@@ -128,6 +188,7 @@ class TwoStagePlan {
   std::vector<std::size_t> delivered_;            ///< whose TP-local matrix is here after stage 1
   std::optional<Exchange> stage1_;
   std::vector<Exchange> stage2_;  ///< dim 0, then dim 1; as many as occur here
+  std::optional<Leg> spread_;
   LayerShardedRoutes routes_;
 };
 

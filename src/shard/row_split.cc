@@ -55,6 +55,16 @@ std::vector<RowPiece> RowSplit::pieces_in(Range rows) const {
   return found;
 }
 
+Shape RowSplit::matrix_of(std::int64_t row, Shape full) const {
+  if (is_whole()) return full;
+  std::int64_t end = 0;
+  for (const std::int64_t size : pieces_) {
+    end += size;
+    if (row % group() < end) return {full.rows / group() * size, full.cols};
+  }
+  return full;
+}
+
 std::vector<Shape> RowSplit::matrices(Shape full) const {
   std::vector<Shape> shapes;
   for (const RowPiece& piece : pieces_in({0, full.rows})) shapes.push_back({piece.rows(), full.cols});

@@ -43,6 +43,8 @@ class RowSplit {
   /// The pieces of rows `rows` of the full matrix, rows counted from rows.begin on; pieces without a row
   /// there left out.
   [[nodiscard]] std::vector<RowPiece> pieces_in(Range rows) const;
+  /// Shape of the matrix that row `row` of a full matrix belongs to.
+  [[nodiscard]] Shape matrix_of(std::int64_t row, Shape full) const;
   /// Shapes of the matrices that NS runs on for a full matrix.
   [[nodiscard]] std::vector<Shape> matrices(Shape full) const;
 

@@ -5,6 +5,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "src/plan/waves.h"
+
 namespace muonbench {
 
 Parameter muon(std::string name, Shape shape, std::optional<int> tp_dim) {
@@ -44,8 +46,14 @@ Parameter expert(Parameter param) {
   return param;
 }
 
-HomeRule any_homes(unsigned seed) {
-  return [seed](const std::vector<HomeCandidate>& candidates, DomainShape domain) {
+HomeRule lpt(GtpOnlyHomes gtp_only) {
+  return [gtp_only](const std::vector<HomeCandidate>& candidates, DomainShape domain) {
+    return lpt_homes(candidates, domain, gtp_only);
+  };
+}
+
+HomeRule any_homes(unsigned seed, GtpOnlyHomes gtp_only) {
+  return [seed, gtp_only](const std::vector<HomeCandidate>& candidates, DomainShape domain) {
     std::mt19937 random(seed);
     std::vector<std::optional<Home>> homes;
     for (const HomeCandidate& candidate : candidates) {
@@ -54,7 +62,8 @@ HomeRule any_homes(unsigned seed) {
       switch (candidate.spec.sharding()) {
         case ParamSharding::kReplicated: homes.emplace_back(std::nullopt); break;
         case ParamSharding::kGtpRemat:
-          homes.emplace_back(Home{g, domain.tp > 1 ? std::nullopt : std::optional(t)});
+          homes.emplace_back(Home{g, t});
+          if (domain.tp > 1 && gtp_only == GtpOnlyHomes::kColumn) homes.back()->t.reset();
           break;
         case ParamSharding::kTp:
         case ParamSharding::kGtpRematAndTp: homes.emplace_back(Home{g, t}); break;
@@ -86,7 +95,8 @@ TestModel::TestModel(std::vector<Parameter> params, GridShape shape, const Model
     inputs_.specs.push_back(
         ParamShardSpec::from_param(param, grid_.domain(family_of(param)), options.pad_for_alignment));
   }
-  inputs_.travel.exchange = options.exchange;
+  inputs_.travel = Travel{options.exchange, options.return_dtype};
+  inputs_.ns.extra_scale_factor = 0.7;
   inputs_.queues = queue_groups(inputs_.groups, grid_, options.queues, "test", options.exchange);
   for (const ParamGroup& group : inputs_.groups) {
     std::vector<HomeCandidate> candidates;
@@ -94,7 +104,23 @@ TestModel::TestModel(std::vector<Parameter> params, GridShape shape, const Model
       candidates.push_back({params_[p].name, inputs_.specs[p.at()], inputs_.splits[p.at()]});
     const auto homes = options.homes(candidates, grid_.domain(group.family));
     for (std::size_t i = 0; i < homes.size(); ++i) inputs_.homes[group.params[i].at()] = homes[i];
+    if (options.waves > 1) assign(group, options.waves);
   }
+  if (options.waves > 1 && options.queues == QueueUse::kConcurrent)
+    inputs_.queues.ns_offset = inputs_.queues.count;
+}
+
+void TestModel::assign(const ParamGroup& group, int waves) {
+  inputs_.travel.wave_of.resize(params_.params.size());
+  std::vector<ParamIndex> routed;
+  std::vector<WaveCandidate> candidates;
+  for (const ParamIndex p : group.params) {
+    if (!inputs_.homes[p.at()]) continue;
+    routed.push_back(p);
+    candidates.push_back({*inputs_.homes[p.at()], inputs_.specs[p.at()].full_shape.elements()});
+  }
+  const std::vector<int> assigned = assign_waves(candidates, grid_.domain(group.family), waves);
+  for (std::size_t i = 0; i < routed.size(); ++i) inputs_.travel.wave_of[routed[i].at()] = assigned[i];
 }
 
 static std::size_t index_of(const ParamSet& params, const std::string& name) {

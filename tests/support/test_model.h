@@ -28,15 +28,18 @@ namespace muonbench {
 using HomeRule =
     std::function<std::vector<std::optional<Home>>(const std::vector<HomeCandidate>&, DomainShape)>;
 /// Any legal home, by a generator of that seed.
-[[nodiscard]] HomeRule any_homes(unsigned seed);
+[[nodiscard]] HomeRule any_homes(unsigned seed, GtpOnlyHomes gtp_only = GtpOnlyHomes::kColumn);
+[[nodiscard]] HomeRule lpt(GtpOnlyHomes gtp_only = GtpOnlyHomes::kColumn);
 
 struct ModelOptions {
   std::int64_t pad_for_alignment = 16;
-  HomeRule homes = lpt_homes;
+  HomeRule homes = lpt();
   int ns_batch_size = 1;
   DType param_dtype = DType::kBf16;
   QueueUse queues = QueueUse::kBackendRunsInTurn;
   ExchangeWay exchange = ExchangeWay::kTwoStage;
+  DType return_dtype = DType::kFp32;
+  int waves = 1;
 };
 
 /// A model over a grid, with all that emitters read. Stays where it is: its inputs refer to it.
@@ -59,6 +62,8 @@ class TestModel {
   [[nodiscard]] std::vector<StepCounts> counts(std::string_view mode) const;
 
  private:
+  void assign(const ParamGroup& group, int waves);
+
   ParamSet params_;
   RankGrid grid_;
   StepInputs inputs_;

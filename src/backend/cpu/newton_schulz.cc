@@ -74,8 +74,7 @@ class NewtonSchulzKernel final : public Kernel {
         syrk_(work_.options.algorithm == NsAlgorithm::kSyrk),
         elements_(work_.matrix.elements().value()),
         gram_elements_(work_.matrix.min_dim() * work_.matrix.min_dim()),
-        scale_(scale_factor(work_.options.scale_mode, work_.matrix)),
-        extra_scale_(static_cast<float>(work_.options.extra_scale_factor)) {
+        scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}) {
     const NsScratchLayout layout = ns_scratch_layout(work_.matrix);
     auto* scratch = static_cast<float*>(work_.scratch);
     x_ = scratch + layout.x.value();
@@ -103,7 +102,7 @@ class NewtonSchulzKernel final : public Kernel {
       run_step(step, x, next);
       std::swap(x, next);
     }
-    scale_twice(out, x, scale_, extra_scale_, elements_);
+    scale_twice(out, x, scale_.factor, scale_.extra, elements_);
   }
 
   void run_step(const NsCoefficients& step, const float* x, float* next) {
@@ -137,8 +136,7 @@ class NewtonSchulzKernel final : public Kernel {
   bool syrk_;
   std::int64_t elements_;
   std::int64_t gram_elements_;
-  float scale_;
-  float extra_scale_;
+  NsScale scale_;
   float* x_ = nullptr;
   float* next_ = nullptr;
   float* gram_ = nullptr;

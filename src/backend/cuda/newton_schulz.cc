@@ -71,8 +71,7 @@ class NewtonSchulzKernel final : public Kernel {
         work_(std::move(work)),
         layout_(ns_scratch_layout(work_.matrix)),
         products_(plan_products(matmul, work_, layout_.total.value())),
-        scale_(scale_factor(work_.options.scale_mode, work_.matrix)),
-        extra_scale_(static_cast<float>(work_.options.extra_scale_factor)),
+        scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}),
         launch_bound_(static_cast<double>(ns_flops(work_.matrix, work_.options)) *
                           static_cast<double>(work_.items.size()) <
                       kLaunchBoundFlops) {
@@ -128,7 +127,7 @@ class NewtonSchulzKernel final : public Kernel {
       launch_step(step, x, next, queue);
       std::swap(x, next);
     }
-    launch_scale_out(out_.as<float* const>(), batch_at(x), scale_, extra_scale_, stream);
+    launch_scale_out(out_.as<float* const>(), batch_at(x), scale_.factor, scale_.extra, stream);
   }
 
   void launch_step(const NsCoefficients& step, void* x, void* next, Queue queue) const {
@@ -175,7 +174,7 @@ class NewtonSchulzKernel final : public Kernel {
   BoundNewtonSchulz work_;
   NsScratchLayout layout_;
   StepProducts products_;
-  float scale_, extra_scale_;
+  NsScale scale_;
   bool launch_bound_;
   DeviceTable in_, out_, norm_parts_;
   OwnedGraphExec graph_;
