@@ -18,7 +18,7 @@ struct BoundMomentumItem {
   float* gradient = nullptr;  ///< written under l2 decay only
   float* master = nullptr;    ///< written unless decay_factor is 0
   float* momentum = nullptr;
-  float* ns_input = nullptr;  ///< may alias nothing
+  float* ns_input = nullptr;  ///< may alias nothing; none: not wanted
   std::int64_t size = 0;
 };
 struct BoundMomentum {
@@ -49,13 +49,16 @@ struct BoundNewtonSchulz {
       items;                ///< (in, out), (P, Q) fp32 row-major; in == out is allowed
   void* scratch = nullptr;  ///< ns_scratch_elements() elements of options.storage
   NsOptions options;
+  NsScaling scaling = NsScaling::kByNs;  ///< kByReceiver: `out` is not multiplied by ns_scale()
 };
 
 struct BoundUpdateItem {
-  const float* update = nullptr;
+  const void* update = nullptr;
   float* master = nullptr;
   void* weight = nullptr;  ///< bf16 copy, or nullptr: the master is the weight
   std::int64_t size = 0;
+  DType update_dtype = DType::kFp32;
+  NsScale scale = {};  ///< of `update`
 };
 struct BoundUpdate {
   float lr = 0.0F;

@@ -55,9 +55,13 @@ void add_split(Fingerprint& print, const RowSplit& split, const ShardExtent& ext
 }
 
 /// Which exchanges a parameter passes through here, and whether it meets NS here.
-void add_home(Fingerprint& print, const std::optional<Home>& home, DomainPlace place) {
+void add_home(Fingerprint& print, const std::optional<Home>& home, const ParamShardSpec& spec,
+              DomainPlace place) {
   print.add(home ? 1 : 0);
-  if (home) print.add(home->g == place.g ? 1 : 0).add(home->is_at(place) ? 1 : 0);
+  if (!home) return;
+  print.add(home->g == place.g ? 1 : 0).add(home->is_at(place) ? 1 : 0);
+  // Of TP peers that hold equal shards one alone sends, if there is one home.
+  if (!spec.tp_dim && home->t) print.add(home->t == place.t ? 1 : 0);
 }
 
 /// What each replica owns of what the ranks of a residence hold, in model order.
@@ -93,7 +97,8 @@ class Owned {
       const ShardExtent extent = spec.extent(place);
       add_shard(print, param, spec, extent);
       add_split(print, inputs_.splits[p.at()], extent);
-      add_home(print, inputs_.layer_wise.homes[p.at()], place);
+      add_home(print, inputs_.layer_wise.homes[p.at()], spec, place);
+      if (!inputs_.layer_wise.wave_of.empty()) print.add(inputs_.layer_wise.wave_of[p.at()]);
       if (param.optimizer == OptimizerKind::kMuon) continue;
       print.add(state_rows(spec, StatePlacement::kAdamByOwnersRows, family_of(param), inputs_.grid, rank,
                            inputs_.layer_wise.owners[p.at()].value())
@@ -140,7 +145,10 @@ Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) 
     const ShardExtent extent = spec.extent(at.place);
     add_shard(print, param, spec, extent);
     add_split(print, inputs.splits[p.at()], extent);
-    if (costs == CostsDependOn::kShardsAndHomes) add_home(print, inputs.homes[p.at()], at.place);
+    if (costs == CostsDependOn::kShardsAndHomes) {
+      add_home(print, inputs.homes[p.at()], spec, at.place);
+      print.add(inputs.travel.wave(p));
+    }
     if (costs == CostsDependOn::kShardsAndSums && param.optimizer == OptimizerKind::kMuon) {
       add_sums(sums, inputs, p);
       add_place(print, inputs.splits[p.at()], at.place);

@@ -17,6 +17,7 @@
 #include "src/ns/coefficients.h"
 #include "src/ns/schedule.h"
 #include "src/plan/owners.h"
+#include "src/plan/waves.h"
 
 namespace muonbench {
 namespace {
@@ -150,15 +151,16 @@ ExplicitHomes homes_of(const MuonConfig& muon, const StepInputs& inputs, const O
   switch (muon.home_policy) {
     case HomePolicy::kLptNsCost:
       for (const Pool& pool : pools_of(inputs, owners, Pooling::kAcrossGroups))
-        store(pool, lpt_homes(pool.candidates(inputs), pool.domain), all.homes);
+        store(pool, lpt_homes(pool.candidates(inputs), pool.domain, muon.gtp_only_homes), all.homes);
       break;
     case HomePolicy::kRoundRobin:
       for (const Pool& pool : pools_of(inputs, owners, Pooling::kPerGroup))
-        store(pool, round_robin_homes(pool.candidates(inputs), pool.domain), all.homes);
+        store(pool, round_robin_homes(pool.candidates(inputs), pool.domain, muon.gtp_only_homes), all.homes);
       break;
     case HomePolicy::kExplicit:
       for (const Pool& pool : pools_of(inputs, owners, Pooling::kPerGroup)) {
-        const ExplicitHomes homes = explicit_homes(pool.candidates(inputs), pool.domain, muon.homes);
+        const ExplicitHomes homes =
+            explicit_homes(pool.candidates(inputs), pool.domain, muon.homes, muon.gtp_only_homes);
         store(pool, homes.homes, all.homes);
         all.absent.insert(all.absent.end(), homes.absent.begin(), homes.absent.end());
       }
@@ -181,6 +183,32 @@ void assign_homes(const MuonConfig& muon, StepInputs& inputs, std::vector<std::s
   }
 }
 
+/// Cuts what each group routes over a domain into waves; by parameter. `owners` as in pools_of.
+std::vector<int> waves_of(const StepInputs& inputs, const Homes& homes, const Owners& owners, int waves) {
+  std::vector<int> wave_of(inputs.params.params.size());
+  for (const Pool& pool : pools_of(inputs, owners, Pooling::kPerGroup)) {
+    std::vector<ParamIndex> routed = pool.params;
+    std::erase_if(routed, [&](ParamIndex p) { return !homes[p.at()]; });
+    std::vector<WaveCandidate> candidates;
+    candidates.reserve(routed.size());
+    for (const ParamIndex p : routed)
+      candidates.push_back({*homes[p.at()], inputs.specs[p.at()].full_shape.elements()});
+    const std::vector<int> assigned = assign_waves(candidates, pool.domain, waves);
+    for (std::size_t i = 0; i < routed.size(); ++i) wave_of[routed[i].at()] = assigned[i];
+  }
+  return wave_of;
+}
+
+/// And puts NS beside what travels where the backend has queues.
+void send_in_waves(const RunConfig& config, StepInputs& inputs) {
+  const int waves = config.muon.exchange_chunks;
+  if (waves == 1) return;
+  OwnedParams& owned = inputs.layer_wise;
+  inputs.travel.wave_of = waves_of(inputs, inputs.homes, {}, waves);
+  owned.wave_of = waves_of(inputs, owned.homes, owned.owners, waves);
+  if (config.run.backend == Backend::kCuda) inputs.queues.ns_offset = inputs.queues.count;
+}
+
 }  // namespace
 
 GridShape grid_shape(const ParallelismConfig& p) {
@@ -200,6 +228,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                     config.muon.ns_batch_size,
                     config.run.param_dtype};
   inputs.splits = row_splits(config.muon, params);
+  inputs.travel = Travel{config.muon.exchange, config.muon.return_dtype};
   refuse_uncountable_work(params, inputs.splits, inputs.ns);
   for (const Parameter& param : params.params) {
     inputs.specs.push_back(ParamShardSpec::from_param(param, grid.domain(family_of(param)),
@@ -209,11 +238,12 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
   if (std::find(config.modes.begin(), config.modes.end(), "distributed") != config.modes.end())
     refuse_uncountable_grams(params, inputs.splits, inputs.specs, inputs.ns);
   inputs.queues = queue_groups(inputs.groups, grid, queue_use(config),
-                               std::string(name_in(kBackendNames, config.run.backend)));
+                               std::string(name_in(kBackendNames, config.run.backend)), config.muon.exchange);
   inputs.moment_dtype = config.adam.moment_dtype;
   inputs.layer_wise.owners = assign_owners({params, grid, inputs.specs, inputs.residences, inputs.splits},
                                            config.layer_wise.policy, config.layer_wise.adam);
   assign_homes(config.muon, inputs, warnings);
+  send_in_waves(config, inputs);
   return inputs;
 }
 
@@ -245,8 +275,11 @@ std::uint64_t fingerprint(const StepInputs& inputs) {
     print.add(inputs.layer_wise.owners[i].value_or(-1));
   }
   print.add(static_cast<int>(inputs.moment_dtype));
+  print.add(static_cast<int>(inputs.travel.exchange)).add(static_cast<int>(inputs.travel.return_dtype));
   print.add(inputs.ns_batch_size).add(static_cast<int>(inputs.param_dtype));
   for (const int queue : inputs.queues.of_group) print.add(queue);
+  for (const auto& waves : {inputs.travel.wave_of, inputs.layer_wise.wave_of})
+    for (const int wave : waves) print.add(wave);
   for (const NsCoefficients& step : inputs.ns.steps)
     print.add(std::bit_cast<std::uint64_t>(step.a))
         .add(std::bit_cast<std::uint64_t>(step.b))

@@ -87,9 +87,7 @@ void check_object(const Key& key, const std::string& schema) {
 
 bool holds_default(const Key& key, std::string_view default_json) {
   if (default_json.empty()) return !key.present();
-  if (!key.present() || key.got() == default_json) return true;
-  const bool number = default_json.front() >= '0' && default_json.front() <= '9';
-  return number && key.whole() == exact_integer(default_json);
+  return !key.present() || key.got() == default_json;
 }
 
 void check_later(const Key& at, const LaterKey& later) {

@@ -48,8 +48,6 @@ std::vector<KeyInfo> make_config_keys() {
 
 const std::vector<LaterKey>& later_keys() {
   static const std::vector<LaterKey> rows = {
-      {"muon.exchange", "\"two_stage\"", "string"}, {"muon.return_dtype", "\"fp32\"", "string"},
-      {"muon.exchange_chunks", "1", "int"},         {"muon.gtp_only_homes", "\"column\"", "string"},
       {"muon.split_oversized", "false", "bool"},
   };
   return rows;

@@ -51,6 +51,29 @@ void check_homes(const Key& top, const MuonConfig& muon) {
                      name_in(kHomePolicyNames, muon.home_policy)));
 }
 
+/// The way back must lose nothing, and keys of the exchange between shards and homes do nothing in modes that
+/// have none.
+void check_travel(const Key& top, const RunConfig& config) {
+  if (config.muon.return_dtype == DType::kBf16 && config.muon.fp32_matmul_prec != MatmulPrecision::kMedium)
+    top.at("muon.return_dtype")
+        .reject(text("fp32, as muon.fp32_matmul_prec is {} and NS ends in bf16 in medium alone",
+                     name_in(kMatmulPrecisionNames, config.muon.fp32_matmul_prec)));
+  const auto is_listed = [&](std::string_view mode) {
+    return std::find(config.modes.begin(), config.modes.end(), mode) != config.modes.end();
+  };
+  if (is_listed("layer_sharded") || is_listed("layer_wise")) return;
+  const MuonConfig& given = config.muon;
+  const MuonConfig initial;
+  const auto refuse_unless = [&](bool is_default, const char* path, std::string_view default_json) {
+    if (!is_default)
+      top.at(path).reject(text("{}, as none of modes is layer_sharded or layer_wise", default_json));
+  };
+  refuse_unless(given.exchange == initial.exchange, "muon.exchange", "\"two_stage\"");
+  refuse_unless(given.return_dtype == initial.return_dtype, "muon.return_dtype", "\"fp32\"");
+  refuse_unless(given.exchange_chunks == initial.exchange_chunks, "muon.exchange_chunks", "1");
+  refuse_unless(given.gtp_only_homes == initial.gtp_only_homes, "muon.gtp_only_homes", "\"column\"");
+}
+
 /// Factors of a number of ranks, each of which may be as large as the number itself.
 void check_ranks(const Key& parallelism, const std::string& what, const std::array<int, 4>& factors) {
   std::int64_t product = 1;
@@ -175,6 +198,7 @@ RunConfig read_config(std::string_view json, const std::string& source,
   check_backend_computes(top, config);
   check_coefficients(top, config.muon);
   check_homes(top, config.muon);
+  check_travel(top, config);
   check_world(top, config.parallelism);
   check_param_groups(top, config);
   check_qkv_splits(top, config);

@@ -93,6 +93,10 @@ struct MuonConfig {
   bool split_qkv = false;
   HomePolicy home_policy = HomePolicy::kLptNsCost;
   std::map<std::string, std::pair<int, int>> homes;
+  ExchangeWay exchange = ExchangeWay::kTwoStage;
+  DType return_dtype = DType::kFp32;
+  int exchange_chunks = 1;  ///< waves
+  GtpOnlyHomes gtp_only_homes = GtpOnlyHomes::kColumn;
   bool concurrent_groups = true;
   std::map<std::string, GroupConfig> groups;  ///< beside the built-in dense and expert
 };

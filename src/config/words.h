@@ -19,6 +19,11 @@ enum class HomePolicy { kLptNsCost, kRoundRobin, kExplicit };
 /// How mode layer_wise deals whole parameters out over replicas, and whether it does so with Adam's.
 enum class OwnerPolicy { kPingPong, kLptNumel, kLptNsCost };
 enum class LayerWiseAdam { kLayerWise, kDim0 };
+/// How shards come to their homes: over gtp_remat and then over tp, or at once over the whole domain.
+enum class ExchangeWay { kTwoStage, kFused };
+/// Who runs NS on a weight that gtp_remat alone shards, where there are TP peers: all peers of its home
+/// column, one rank, or whichever of the two costs less.
+enum class GtpOnlyHomes { kColumn, kSingle, kAuto };
 enum class Timing { kStep, kPhases };
 enum class GlobalFill { kRandom, kOnes, kZeros };
 enum class Backend { kCpu, kCuda };
@@ -51,6 +56,10 @@ inline constexpr NameTable<OwnerPolicy, 3> kOwnerPolicyNames = {{{OwnerPolicy::k
                                                                  {OwnerPolicy::kLptNsCost, "lpt_ns_cost"}}};
 inline constexpr NameTable<LayerWiseAdam, 2> kLayerWiseAdamNames = {
     {{LayerWiseAdam::kLayerWise, "layer_wise"}, {LayerWiseAdam::kDim0, "dim0"}}};
+inline constexpr NameTable<ExchangeWay, 2> kExchangeWayNames = {
+    {{ExchangeWay::kTwoStage, "two_stage"}, {ExchangeWay::kFused, "fused"}}};
+inline constexpr NameTable<GtpOnlyHomes, 3> kGtpOnlyHomesNames = {
+    {{GtpOnlyHomes::kColumn, "column"}, {GtpOnlyHomes::kSingle, "single"}, {GtpOnlyHomes::kAuto, "auto"}}};
 inline constexpr NameTable<Timing, 2> kTimingNames = {{{Timing::kStep, "step"}, {Timing::kPhases, "phases"}}};
 inline constexpr NameTable<GlobalFill, 3> kGlobalFillNames = {
     {{GlobalFill::kRandom, "random"}, {GlobalFill::kOnes, "ones"}, {GlobalFill::kZeros, "zeros"}}};

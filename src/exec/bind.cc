@@ -17,7 +17,7 @@ class Binder {
     BoundMomentum bound{op.rule, {}};
     for (const MomentumItem& item : op.items)
       bound.items.push_back({floats(item.gradient), floats(item.master), floats(item.momentum),
-                             floats(item.ns_input), item.ns_input.size.value()});
+                             item.ns_input ? floats(*item.ns_input) : nullptr, item.gradient.size.value()});
     return device_.prepare(std::move(bound));
   }
   Prepared operator()(const CopyOp& op) const {
@@ -62,7 +62,7 @@ class Binder {
     return comm().prepare(std::move(bound));
   }
   Prepared operator()(const NewtonSchulzOp& op) const {
-    BoundNewtonSchulz bound{op.matrix, {}, at(op.scratch.buffer, op.scratch.offset), program_.ns};
+    BoundNewtonSchulz bound{op.matrix, {}, at(op.scratch.buffer, op.scratch.offset), program_.ns, op.scaling};
     for (const NewtonSchulzItem& item : op.items) bound.items.emplace_back(floats(item.in), floats(item.out));
     return device_.prepare(std::move(bound));
   }
@@ -81,8 +81,9 @@ class Binder {
   Prepared operator()(const UpdateOp& op) const {
     BoundUpdate bound{op.lr, {}};
     for (const UpdateItem& item : op.items)
-      bound.items.push_back(
-          {floats(item.update), floats(item.master), weight(item.weight), item.master.size.value()});
+      bound.items.push_back({at(item.update.buffer, item.update.offset), floats(item.master),
+                             weight(item.weight), item.master.size.value(),
+                             program_[item.update.buffer].dtype, item.scale});
     return device_.prepare(std::move(bound));
   }
   Prepared operator()(const AdamOp& op) const {

@@ -37,6 +37,16 @@ struct NsCoefficients {
   friend bool operator==(const NsCoefficients&, const NsCoefficients&) = default;
 };
 
+/// What an orthogonalised matrix is multiplied by: two fp32 products, each rounded, in this order.
+struct NsScale {
+  float factor = 1.0F;  ///< of the scale mode
+  float extra = 1.0F;
+  friend bool operator==(const NsScale&, const NsScale&) = default;
+};
+
+/// Where that is done: by NS itself, or by whoever receives a part of the matrix.
+enum class NsScaling { kByNs, kByReceiver };
+
 /// Everything that decides the bits of one orthogonalisation; the same for every matrix of a run.
 struct NsOptions {
   std::vector<NsCoefficients> steps;  ///< the resolved schedule, one entry per NS step

@@ -31,6 +31,10 @@ std::int64_t symmetric_flops(std::int64_t m, std::int64_t length, NsAlgorithm al
 
 }  // namespace
 
+NsScale ns_scale(Shape full, const NsOptions& options) {
+  return {scale_factor(options.scale_mode, full), static_cast<float>(options.extra_scale_factor)};
+}
+
 float scale_factor(ScaleMode mode, Shape full) {
   const auto rows = static_cast<double>(full.rows);
   const auto cols = static_cast<double>(full.cols);

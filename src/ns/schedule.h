@@ -15,6 +15,9 @@ namespace muonbench {
 /// multiplications in all modes.
 [[nodiscard]] float scale_factor(ScaleMode mode, Shape full);
 
+/// Both factors of a matrix.
+[[nodiscard]] NsScale ns_scale(Shape full, const NsOptions& options);
+
 /// Cost by which homes are balanced: max(P,Q) * min(P,Q)^2 of the true full shape.
 [[nodiscard]] std::int64_t ns_cost(Shape full);
 

@@ -10,11 +10,20 @@
 namespace muonbench {
 namespace {
 
-/// The communicators of a group's two exchanges; a group of one rank has none.
-std::set<GroupKey> communicators(const ParamGroup& group, const RankGrid& grid) {
+/// Axes over which a way of exchange has communicators.
+std::vector<AxisSet> axes_of(ExchangeWay way) {
+  switch (way) {
+    case ExchangeWay::kTwoStage: return {AxisSet{AxisSet::kGtpRemat}, AxisSet{AxisSet::kTp}};
+    case ExchangeWay::kFused: return {AxisSet{AxisSet::kGtpRemat, AxisSet::kTp}};
+  }
+  return {};
+}
+
+/// The communicators of a group's exchanges; a group of one rank has none.
+std::set<GroupKey> communicators(const ParamGroup& group, const RankGrid& grid, ExchangeWay way) {
   std::set<GroupKey> keys;
-  for (const AxisSet::Axis axis : {AxisSet::kGtpRemat, AxisSet::kTp}) {
-    const GroupKey key = grid.canonical({group.family, AxisSet{axis}});
+  for (const AxisSet axes : axes_of(way)) {
+    const GroupKey key = grid.canonical({group.family, axes});
     if (!key.axes.empty()) keys.insert(key);
   }
   return keys;
@@ -32,10 +41,10 @@ bool meet(const std::set<GroupKey>& a, const std::set<GroupKey>& b) {
 }
 
 /// A group that shares with two lines makes one of them.
-std::vector<Line> lines_of(const std::vector<ParamGroup>& groups, const RankGrid& grid) {
+std::vector<Line> lines_of(const std::vector<ParamGroup>& groups, const RankGrid& grid, ExchangeWay way) {
   std::vector<Line> lines;
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    Line mine{{g}, communicators(groups[g], grid), {}};
+    Line mine{{g}, communicators(groups[g], grid, way), {}};
     std::vector<Line> apart;
     for (Line& line : lines) {
       if (!meet(line.communicators, mine.communicators)) {
@@ -82,14 +91,14 @@ std::string shared_by(const Line& line, const std::vector<ParamGroup>& groups) {
 }  // namespace
 
 GroupQueues queue_groups(const std::vector<ParamGroup>& groups, const RankGrid& grid, QueueUse use,
-                         const std::string& backend) {
+                         const std::string& backend, ExchangeWay way) {
   GroupQueues queues{std::vector<int>(groups.size(), 0), 1, ""};
   if (groups.size() < 2) {
     queues.why = groups.empty() ? "no param group" : "one param group";
     return queues;
   }
   std::vector<std::string> reasons;
-  const std::vector<Line> lines = lines_of(groups, grid);
+  const std::vector<Line> lines = lines_of(groups, grid, way);
   for (const Line& line : lines)
     if (line.groups.size() > 1) reasons.push_back(shared_by(line, groups));
   switch (use) {

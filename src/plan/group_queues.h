@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/config/words.h"
 #include "src/plan/param_groups.h"
 #include "src/topology/rank_grid.h"
 
@@ -20,7 +21,10 @@ struct GroupQueues {
   int count = 1;
   std::string why = {};  ///< which groups go one after the other and for what reason
 
+  int ns_offset = 0;  ///< from a pipeline's queue to that of its NS, beside which other waves travel
+
   [[nodiscard]] int queue_of(std::size_t group) const { return of_group.empty() ? 0 : of_group.at(group); }
+  [[nodiscard]] int ns_queue_of(std::size_t group) const { return queue_of(group) + ns_offset; }
   [[nodiscard]] bool concurrent() const { return count > 1; }
 };
 
@@ -28,6 +32,7 @@ struct GroupQueues {
 /// they go in group order: collectives of one communicator may not overlap. A domain of one rank has no
 /// communicator. Without concurrency all go on queue 0. `backend` is the word for it in `why`.
 [[nodiscard]] GroupQueues queue_groups(const std::vector<ParamGroup>& groups, const RankGrid& grid,
-                                       QueueUse use, const std::string& backend);
+                                       QueueUse use, const std::string& backend,
+                                       ExchangeWay way = ExchangeWay::kTwoStage);
 
 }  // namespace muonbench

@@ -12,13 +12,26 @@
 namespace muonbench {
 namespace {
 
-/// A GTP_remat-only weight belongs to a whole column when there are TP peers to share it.
-bool is_column(const ParamShardSpec& spec) {
-  return spec.sharding() == ParamSharding::kGtpRemat && spec.domain.tp > 1;
+using Homes = std::vector<std::optional<Home>>;
+
+/// Whether a weight is at home in a whole column.
+bool is_column(const ParamShardSpec& spec, GtpOnlyHomes gtp_only) {
+  return gtp_only != GtpOnlyHomes::kSingle && spec.sharding() == ParamSharding::kGtpRemat &&
+         spec.domain.tp > 1;
 }
 
-Home home_at(const ParamShardSpec& spec, int g, int t) {
-  return is_column(spec) ? Home{GtpRank(g), std::nullopt} : Home{GtpRank(g), TpRank(t)};
+Home home_at(const ParamShardSpec& spec, int g, int t, GtpOnlyHomes gtp_only) {
+  return is_column(spec, gtp_only) ? Home{GtpRank(g), std::nullopt} : Home{GtpRank(g), TpRank(t)};
+}
+
+/// What `assign` makes of `gtp_only`, where kAuto is decided by cost.
+template <class Assign>
+Homes assigned(const std::vector<HomeCandidate>& candidates, DomainShape domain, GtpOnlyHomes gtp_only,
+               const Assign& assign) {
+  if (gtp_only != GtpOnlyHomes::kAuto) return assign(gtp_only);
+  Homes columns = assign(GtpOnlyHomes::kColumn), singles = assign(GtpOnlyHomes::kSingle);
+  const bool less = fullest_bin(candidates, singles, domain) < fullest_bin(candidates, columns, domain);
+  return less ? singles : columns;
 }
 
 /// Accumulated cost of each bin (g, t).
@@ -26,19 +39,19 @@ class Bins {
  public:
   explicit Bins(DomainShape domain) : domain_(domain), load_(static_cast<std::size_t>(domain.size()), 0.0) {}
 
-  Home take_bin(const ParamShardSpec& spec, double cost) {
+  Home take_bin(double cost) {
     const auto least = std::min_element(load_.begin(), load_.end());  // the first of equals
     *least += cost;
     const int bin = static_cast<int>(least - load_.begin());
-    return home_at(spec, bin / domain_.tp, bin % domain_.tp);
+    return {GtpRank(bin / domain_.tp), TpRank(bin % domain_.tp)};
   }
 
-  Home take_column(const ParamShardSpec& spec, double cost) {
+  Home take_column(double cost) {
     int best = 0;
     for (int g = 1; g < domain_.gtp_remat; ++g)
       if (fullest(g) < fullest(best)) best = g;
     for (auto bin = column(best); bin != column(best + 1); ++bin) *bin += cost;
-    return home_at(spec, best, 0);
+    return {GtpRank(best), std::nullopt};
   }
 
  private:
@@ -58,7 +71,21 @@ std::int64_t HomeCandidate::ns_cost() const {
   return cost;
 }
 
-std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain) {
+double fullest_bin(const std::vector<HomeCandidate>& candidates, const Homes& homes, DomainShape domain) {
+  std::vector<double> load(static_cast<std::size_t>(domain.size()), 0.0);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!homes[i]) continue;
+    const auto cost = static_cast<double>(candidates[i].ns_cost());
+    for (int t = 0; t < domain.tp; ++t)
+      if (homes[i]->is_at({homes[i]->g, TpRank(t)}))
+        load[static_cast<std::size_t>(homes[i]->g.value() * domain.tp + t)] += cost;
+  }
+  return load.empty() ? 0.0 : *std::max_element(load.begin(), load.end());
+}
+
+namespace {
+
+Homes lpt(const std::vector<HomeCandidate>& candidates, DomainShape domain, GtpOnlyHomes gtp_only) {
   std::vector<std::int64_t> costs;
   costs.reserve(candidates.size());
   for (const HomeCandidate& candidate : candidates) costs.push_back(candidate.ns_cost());
@@ -67,7 +94,7 @@ std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& can
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
 
-  std::vector<std::optional<Home>> homes(candidates.size());
+  Homes homes(candidates.size());
   Bins bins(domain);
   for (const std::size_t i : order) {
     const ParamShardSpec& spec = candidates[i].spec;
@@ -75,24 +102,37 @@ std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& can
     switch (spec.sharding()) {
       case ParamSharding::kReplicated: break;
       case ParamSharding::kGtpRemat:
-        homes[i] = is_column(spec) ? bins.take_column(spec, cost) : bins.take_bin(spec, cost);
+        homes[i] = is_column(spec, gtp_only) ? bins.take_column(cost) : bins.take_bin(cost);
         break;
       case ParamSharding::kTp:
-      case ParamSharding::kGtpRematAndTp: homes[i] = bins.take_bin(spec, cost); break;
+      case ParamSharding::kGtpRematAndTp: homes[i] = bins.take_bin(cost); break;
     }
   }
   return homes;
 }
 
-std::vector<std::optional<Home>> round_robin_homes(const std::vector<HomeCandidate>& candidates,
-                                                   DomainShape domain) {
-  std::vector<std::optional<Home>> homes(candidates.size());
+Homes round_robin(const std::vector<HomeCandidate>& candidates, DomainShape domain, GtpOnlyHomes gtp_only) {
+  Homes homes(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const ParamShardSpec& spec = candidates[i].spec;
     if (spec.sharding() == ParamSharding::kReplicated) continue;
-    homes[i] = home_at(spec, static_cast<int>(i % static_cast<std::size_t>(domain.gtp_remat)), 0);
+    homes[i] = home_at(spec, static_cast<int>(i % static_cast<std::size_t>(domain.gtp_remat)), 0, gtp_only);
   }
   return homes;
+}
+
+}  // namespace
+
+std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain,
+                                           GtpOnlyHomes gtp_only) {
+  return assigned(candidates, domain, gtp_only,
+                  [&](GtpOnlyHomes one) { return lpt(candidates, domain, one); });
+}
+
+std::vector<std::optional<Home>> round_robin_homes(const std::vector<HomeCandidate>& candidates,
+                                                   DomainShape domain, GtpOnlyHomes gtp_only) {
+  return assigned(candidates, domain, gtp_only,
+                  [&](GtpOnlyHomes one) { return round_robin(candidates, domain, one); });
 }
 
 void require_home_inside(const std::string& name, std::pair<int, int> home, DomainShape domain) {
@@ -103,19 +143,24 @@ void require_home_inside(const std::string& name, std::pair<int, int> home, Doma
 }
 
 ExplicitHomes explicit_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain,
-                             const std::map<std::string, std::pair<int, int>>& homes) {
-  ExplicitHomes result{round_robin_homes(candidates, domain), {}};
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const HomeCandidate& candidate = candidates[i];
+                             const std::map<std::string, std::pair<int, int>>& homes, GtpOnlyHomes gtp_only) {
+  ExplicitHomes result;
+  for (const HomeCandidate& candidate : candidates) {
     const auto given = homes.find(candidate.name);
-    if (given == homes.end()) {
-      if (result.homes[i]) result.absent.push_back(candidate.name);
-      continue;
-    }
-    require_home_inside(candidate.name, given->second, domain);
-    const auto [g, t] = given->second;
-    if (result.homes[i]) result.homes[i] = home_at(candidate.spec, g, t);
+    if (given != homes.end())
+      require_home_inside(candidate.name, given->second, domain);
+    else if (candidate.spec.sharding() != ParamSharding::kReplicated)
+      result.absent.push_back(candidate.name);
   }
+  result.homes = assigned(candidates, domain, gtp_only, [&](GtpOnlyHomes one) {
+    Homes found = round_robin(candidates, domain, one);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const auto given = homes.find(candidates[i].name);
+      if (given == homes.end() || !found[i]) continue;
+      found[i] = home_at(candidates[i].spec, given->second.first, given->second.second, one);
+    }
+    return found;
+  });
   return result;
 }
 

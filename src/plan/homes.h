@@ -7,14 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "src/config/words.h"
 #include "src/shard/row_split.h"
 #include "src/shard/shard_spec.h"
 #include "src/topology/rank_grid.h"
 
 namespace muonbench {
 
-/// Where the full matrix of one parameter meets NS. `t` is empty for a GTP_remat-only weight under T > 1:
-/// every TP peer of column g runs the same NS.
+/// Where the full matrix of one parameter meets NS. `t` is empty for a GTP_remat-only weight under T > 1 that
+/// is at home in a whole column: every TP peer of column g runs the same NS.
 struct Home {
   GtpRank g;
   std::optional<TpRank> t;
@@ -36,14 +37,24 @@ struct HomeCandidate {
 
 /// Homes by longest processing time: candidates sorted by NS cost, descending and stable, each to the bin (g,
 /// t) with the least accumulated cost, ties to the lowest bin g * T + t. A GTP_remat-only weight under T > 1
-/// adds its cost to all T bins of a column; it takes the column whose fullest bin is least loaded, lowest g
-/// on ties. Replicated candidates get none.
+/// that is at home in a column adds its cost to all T bins of it; it takes the column whose fullest bin is
+/// least loaded, lowest g on ties. Replicated candidates get none.
+///
+/// `gtp_only` here and below: kColumn and kSingle hold for every GTP_remat-only weight. kAuto is one of them
+/// for the whole list: homes are assigned both ways, and single ones are taken if their fullest bin is less
+/// full; on a tie columns, which need no collective to spread results over tp.
 [[nodiscard]] std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& candidates,
-                                                         DomainShape domain);
+                                                         DomainShape domain,
+                                                         GtpOnlyHomes gtp_only = GtpOnlyHomes::kColumn);
 
 /// Home (i mod G, 0), i = index in the list, replicated candidates counted too.
-[[nodiscard]] std::vector<std::optional<Home>> round_robin_homes(const std::vector<HomeCandidate>& candidates,
-                                                                 DomainShape domain);
+[[nodiscard]] std::vector<std::optional<Home>> round_robin_homes(
+    const std::vector<HomeCandidate>& candidates, DomainShape domain,
+    GtpOnlyHomes gtp_only = GtpOnlyHomes::kColumn);
+
+/// NS cost of the rank that has most.
+[[nodiscard]] double fullest_bin(const std::vector<HomeCandidate>& candidates,
+                                 const std::vector<std::optional<Home>>& homes, DomainShape domain);
 
 /// Throws ConfigError naming the key, the range and the home if it lies outside the domain.
 void require_home_inside(const std::string& name, std::pair<int, int> home, DomainShape domain);
@@ -55,6 +66,7 @@ struct ExplicitHomes {
   std::vector<std::string> absent;
 };
 [[nodiscard]] ExplicitHomes explicit_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain,
-                                           const std::map<std::string, std::pair<int, int>>& homes);
+                                           const std::map<std::string, std::pair<int, int>>& homes,
+                                           GtpOnlyHomes gtp_only = GtpOnlyHomes::kColumn);
 
 }  // namespace muonbench

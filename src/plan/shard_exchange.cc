@@ -9,41 +9,48 @@
 namespace muonbench {
 
 ShardExchange::ShardExchange(std::vector<ExchangeItem> items, int group_size, GroupRank me)
-    : items_(std::move(items)), shard_offset_(items_.size()), home_offset_(items_.size()) {
-  std::vector<Elements> homed_at(static_cast<std::size_t>(group_size));
+    : items_(std::move(items)), me_(me), shard_offset_(items_.size()) {
+  const auto size = static_cast<std::size_t>(group_size);
+  std::vector<Elements> to_home(size), from_peer(size);
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    const int home = items_[i].home.value();
+    const ExchangeItem& item = items_[i];
+    const int home = item.home.value();
     MUONBENCH_CHECK(home >= 0 && home < group_size, "item {}: home {} in a group of {}", i, home, group_size);
-    Elements& block = homed_at[static_cast<std::size_t>(home)];
-    shard_offset_[i] = block;  // within the home's block; the block's start is added below
-    home_offset_[i] = block;
-    block += items_[i].shard;
-    if (items_[i].home == me) homed_here_.push_back(static_cast<int>(i));
+    if (item.peers.has(me)) {
+      Elements& block = to_home[static_cast<std::size_t>(home)];
+      shard_offset_[i] = block;  // within the home's block; the block's start is added below
+      block += item.shard;
+    }
+    if (item.home != me) continue;
+    homed_here_.push_back(static_cast<int>(i));
+    home_offset_.push_back(from_peer);
+    for (std::size_t peer = 0; peer < size; ++peer)
+      if (item.peers.has(GroupRank(static_cast<int>(peer)))) from_peer[peer] += item.shard;
   }
 
-  const Elements mine = homed_at[static_cast<std::size_t>(me.value())];
-  for (int peer = 0; peer < group_size; ++peer) {
-    const Elements block = homed_at[static_cast<std::size_t>(peer)];
-    shard_side_.push_back({shard_side_size_, block});
-    shard_side_size_ += block;
-    home_side_.push_back({home_side_size_, mine});
-    home_side_size_ += mine;
+  for (std::size_t peer = 0; peer < size; ++peer) {
+    shard_side_.push_back({shard_side_size_, to_home[peer]});
+    shard_side_size_ += to_home[peer];
+    home_side_.push_back({home_side_size_, from_peer[peer]});
+    home_side_size_ += from_peer[peer];
   }
-  for (std::size_t i = 0; i < items_.size(); ++i) {
+  for (std::size_t i = 0; i < items_.size(); ++i)
     shard_offset_[i] += shard_side_[static_cast<std::size_t>(items_[i].home.value())].offset;
-  }
 }
 
 Segment ShardExchange::shard_of(int item) const {
+  MUONBENCH_CHECK(has_peer(item, me_), "item {} has no shard here that travels", item);
   const auto i = static_cast<std::size_t>(item);
-  return {shard_offset_.at(i), items_[i].shard};
+  return {shard_offset_[i], items_[i].shard};
 }
 
 Segment ShardExchange::piece_of(int item, GroupRank peer) const {
-  MUONBENCH_CHECK(std::binary_search(homed_here_.begin(), homed_here_.end(), item),
-                  "item {} is not at home here", item);
-  const auto i = static_cast<std::size_t>(item);
-  return {home_side_.at(static_cast<std::size_t>(peer.value())).offset + home_offset_[i], items_[i].shard};
+  const auto homed = std::lower_bound(homed_here_.begin(), homed_here_.end(), item);
+  MUONBENCH_CHECK(homed != homed_here_.end() && *homed == item, "item {} is not at home here", item);
+  MUONBENCH_CHECK(has_peer(item, peer), "item {}: no shard of rank {} travels", item, peer.value());
+  const auto at = static_cast<std::size_t>(peer.value());
+  const auto nth = static_cast<std::size_t>(homed - homed_here_.begin());
+  return {home_side_.at(at).offset + home_offset_[nth].at(at), items_[static_cast<std::size_t>(item)].shard};
 }
 
 }  // namespace muonbench

@@ -16,19 +16,30 @@ struct Segment {
   friend auto operator<=>(const Segment&, const Segment&) = default;
 };
 
-/// One matrix in an exchange: the group rank it is at home on, and the size of every rank's shard of it (all
-/// equal).
+/// Ranks of a group: every `stride`-th from `first` on; all of them by default.
+struct PeerSet {
+  int first = 0;
+  int stride = 1;
+  [[nodiscard]] bool has(GroupRank rank) const {
+    return rank.value() >= first && (rank.value() - first) % stride == 0;
+  }
+};
+
+/// One matrix in an exchange: the group rank it is at home on, the size of a shard of it (all equal), and
+/// the peers whose shards travel between them and the home.
 struct ExchangeItem {
   GroupRank home;
   Elements shard;
+  PeerSet peers = {};
 };
 
-/// Layout of one all_to_all over one axis, seen from one rank, for both directions.
+/// Layout of one all_to_all between shards and homes, seen from one rank. It does for both directions, unless
+/// other peers take part in the way back.
 ///
-/// The shard side is this rank's shard of every item, ordered by home, then by list index: what forward sends
-/// and reverse receives. The home side is, per peer, that peer's shard of each item homed here, by list
-/// index: what forward receives and reverse sends. Every pair of ranks agrees on sizes because all build it
-/// from the same list.
+/// The shard side is this rank's shard of every item of which it is a peer, ordered by home, then by list
+/// index: what forward sends and reverse receives. The home side is, per peer, that peer's shard of each item
+/// homed here, by list index: what forward receives and reverse sends. Every pair of ranks agrees on sizes
+/// because all build it from the same list.
 ///
 ///   three items homed on {1, 0, 1}, two ranks:      shard side of both:  [ item 1 | item 0  item 2 ]
 ///   home side of rank 1:  [ 0's item 0, 0's item 2 | 1's item 0, 1's item 2 ]
@@ -44,16 +55,21 @@ class ShardExchange {
   [[nodiscard]] const std::vector<Segment>& home_side() const { return home_side_; }
   /// Items homed on this rank, ascending.
   [[nodiscard]] const std::vector<int>& homed_here() const { return homed_here_; }
-  /// Where this rank's shard of an item lies on the shard side.
+  /// Whether `rank` is a peer of an item.
+  [[nodiscard]] bool has_peer(int item, GroupRank rank) const {
+    return items_.at(static_cast<std::size_t>(item)).peers.has(rank);
+  }
+  /// Where this rank's shard of an item of which it is a peer lies on the shard side.
   [[nodiscard]] Segment shard_of(int item) const;
   /// Where `peer`'s shard of an item homed here lies on the home side.
   [[nodiscard]] Segment piece_of(int item, GroupRank peer) const;
 
  private:
   std::vector<ExchangeItem> items_;
+  GroupRank me_;
   std::vector<Elements> shard_offset_;  // per item, on the shard side
-  std::vector<Elements> home_offset_;   // per item, within one peer's block of the home side
   std::vector<int> homed_here_;
+  std::vector<std::vector<Elements>> home_offset_;  // per homed item and peer, within the peer's block
   std::vector<Segment> shard_side_, home_side_;
   Elements shard_side_size_, home_side_size_;
 };

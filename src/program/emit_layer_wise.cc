@@ -6,6 +6,7 @@
 #include "src/base/check.h"
 #include "src/program/emitter.h"
 #include "src/program/emitters.h"
+#include "src/program/layer_sharded_group.h"
 
 namespace muonbench {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 StepInputs with_homes_of_owners(const StepInputs& inputs) {
   StepInputs own = inputs;
   own.homes = inputs.layer_wise.homes;
+  own.travel.wave_of = inputs.layer_wise.wave_of;
   return own;
 }
 
@@ -32,7 +34,8 @@ void emit_layer_wise(const StepInputs& all, WorldRank rank, ProgramBuilder& buil
   Emitter emitter(inputs, rank, builder);
   emitter.declare(StatePlacement::kWithOwnersShard, StatePlacement::kAdamByOwnersRows);
   for (std::size_t g = 0; g < inputs.groups.size(); ++g)
-    emit_layer_sharded_group(emitter, owned_part(emitter, inputs.groups[g]), inputs.queues.queue_of(g));
+    emit_layer_sharded_group(emitter, owned_part(emitter, inputs.groups[g]),
+                             {inputs.queues.queue_of(g), inputs.queues.ns_queue_of(g)});
   emitter.adam_update(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByOwnersRows, 0);
   emitter.param_gathers(emitter.with_gradient(), StatePlacement::kWithOwnersShard,
                         StatePlacement::kAdamByOwnersRows, 0);

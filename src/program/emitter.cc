@@ -129,7 +129,7 @@ void Emitter::declare_param(ParamIndex p, StatePlacement placement) {
   }
 }
 
-MomentumItem Emitter::momentum_item(ParamIndex p, Region ns_input) {
+MomentumItem Emitter::momentum_item(ParamIndex p, std::optional<Region> ns_input) {
   const Range rows = all_rows(spec(p));
   return MomentumItem{gradient(p), master(p, rows, pad_rows(p)),
                       array(p, StateKind::kMomentum, rows, pad_rows(p)), ns_input};

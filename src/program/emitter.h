@@ -29,14 +29,19 @@ class Emitter {
     return family == Family::kDense ? dense_place_ : expert_place_;
   }
 
+  /// This rank in one of its process groups.
+  [[nodiscard]] GroupRank index_in(GroupKey group) const { return inputs_.grid.index_in_group(group, rank_); }
+
   /// Creates the arrays that this rank holds of every parameter: weight, master and, if it has a gradient,
   /// gradient and moments. The placements say for which rows state of Muon's and of Adam's parameters is
   /// kept, and so whether replicas need the sum of a gradient whole or each its rows of it, before the step.
   void declare(StatePlacement muon, StatePlacement adam);
 
   /// Muon items over the whole shard, pads included.
-  [[nodiscard]] MomentumItem momentum_item(ParamIndex p, Region ns_input);
+  [[nodiscard]] MomentumItem momentum_item(ParamIndex p, std::optional<Region> ns_input);
   [[nodiscard]] UpdateItem update_item(ParamIndex p, Region update);
+  /// Of an update that NS has left unscaled: an item for each stretch of rows that met NS together.
+  [[nodiscard]] std::vector<UpdateItem> unscaled_update_items(ParamIndex p, Region update);
 
   /// What NS runs on: a matrix in a region, or the pieces of its rows, each by itself; no pieces: all rows
   /// together.
@@ -52,7 +57,8 @@ class Emitter {
   /// NS in place, in batches of `batch_size` in list order: matrices that are shaped and taken apart alike,
   /// in order of first appearance. The pieces of a batch are copied out and back; equal ones go together, at
   /// most `batch_size` at a time. `queue` and `phase` as for ops.
-  void newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue);
+  void newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue,
+                     NsScaling scaling = NsScaling::kByNs);
 
   /// Adam on the given parameters' state rows, then their gathers.
   void adam(const std::vector<ParamIndex>& params, StatePlacement placement, int queue);
@@ -74,7 +80,7 @@ class Emitter {
   }
 
  private:
-  void newton_schulz_batch(const std::vector<Matrix>& batch, Phase phase, int queue);
+  void newton_schulz_batch(const std::vector<Matrix>& batch, Phase phase, int queue, NsScaling scaling);
   [[nodiscard]] Matrix matrix(ParamIndex p, Range rows, std::int64_t cols, Region data) const;
   void declare_param(ParamIndex p, StatePlacement placement);
   void reduce_gradients(StatePlacement muon, StatePlacement adam);

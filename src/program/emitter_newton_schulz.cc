@@ -53,11 +53,12 @@ Emitter::Matrix Emitter::shard_matrix(ParamIndex p, Region shard) const {
   return matrix(p, extent.rows, cols, part(shard, Elements(0), Elements(extent.rows.count * cols)));
 }
 
-void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue) {
+void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size, Phase phase, int queue,
+                            NsScaling scaling) {
   const auto kind = [](const Matrix& matrix) { return std::pair(matrix.shape, matrix.pieces); };
   for (const std::vector<Matrix>& batch : batches(matrices, batch_size, kind)) {
     if (batch.front().pieces.empty()) {
-      newton_schulz_batch(batch, phase, queue);
+      newton_schulz_batch(batch, phase, queue, scaling);
       continue;
     }
     Elements total;
@@ -67,18 +68,45 @@ void Emitter::newton_schulz(const std::vector<Matrix>& matrices, int batch_size,
     builder_.add(phase, queue, std::move(pieces.out));
     const auto shape = [](const Matrix& piece) { return piece.shape; };
     for (const std::vector<Matrix>& alike : batches(pieces.matrices, batch_size, shape))
-      newton_schulz_batch(alike, phase, queue);
+      newton_schulz_batch(alike, phase, queue, scaling);
     builder_.add(phase, queue, std::move(pieces.back));
   }
 }
 
+std::vector<UpdateItem> Emitter::unscaled_update_items(ParamIndex p, Region update) {
+  const UpdateItem whole = update_item(p, update);
+  const RowSplit& split = inputs_.splits.at(p.at());
+  const Shape full = spec(p).full_shape;
+  if (split.is_whole()) {
+    UpdateItem item = whole;
+    item.scale = ns_scale(full, inputs_.ns);
+    return {item};
+  }
+  // Pads keep their zeros: nothing is to be added to them.
+  const ShardExtent extent = spec(p).extent(place(family_of(inputs_.params[p])));
+  const std::int64_t cols = extent.cols.count;
+  std::vector<UpdateItem> items;
+  for (const RowPiece& piece : split.pieces_in(extent.rows)) {
+    for (const RowRuns& runs : piece.runs) {
+      const NsScale scale = ns_scale(split.matrix_of(extent.rows.begin + runs.begin, full), inputs_.ns);
+      for (std::int64_t k = 0; k < runs.count; ++k) {
+        const Elements begin((runs.begin + k * runs.stride) * cols), size(runs.rows * cols);
+        items.push_back({part(whole.update, begin, size), part(whole.master, begin, size), {}, scale});
+        if (whole.weight) items.back().weight = part(*whole.weight, begin, size);
+      }
+    }
+  }
+  return items;
+}
+
 /// Matrices of one shape, whole.
-void Emitter::newton_schulz_batch(const std::vector<Matrix>& batch, Phase phase, int queue) {
+void Emitter::newton_schulz_batch(const std::vector<Matrix>& batch, Phase phase, int queue,
+                                  NsScaling scaling) {
   const Shape shape = batch.front().shape;
   const Elements size = ns_scratch_elements({shape, static_cast<int>(batch.size())}, inputs_.ns);
   const BufferId scratch =
       builder_.add_transient("ns_scratch", size, inputs_.ns.storage, MemoryUse::kNsScratch);
-  NewtonSchulzOp op{shape, {}, builder_.whole(scratch)};
+  NewtonSchulzOp op{shape, {}, builder_.whole(scratch), scaling};
   op.items.reserve(batch.size());
   for (const Matrix& matrix : batch) op.items.push_back({matrix.data, matrix.data});
   builder_.add(phase, queue, std::move(op));

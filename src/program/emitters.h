@@ -10,11 +10,7 @@
 /// One emitter per mode; modes.cc lists them.
 namespace muonbench {
 
-/// One param group's part of layer_sharded: its momentum, its ways home and back, its update. The parameters
-/// must be held here; those with a home in the emitter's inputs go there.
-void emit_layer_sharded_group(Emitter& emitter, const ParamGroup& group, int queue);
-
-/// Each weight has one NS home; two all_to_all stages bring its shards there and the update back.
+/// Each weight has one NS home; all_to_all exchanges bring its shards there and the update back.
 void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
 
 /// Whole parameters belong to replicas, their owners: each has state of what it owns alone, updates that as

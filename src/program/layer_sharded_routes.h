@@ -6,75 +6,54 @@
 #include <string>
 #include <vector>
 
-#include "src/plan/shard_exchange.h"
 #include "src/program/emitter.h"
 
 namespace muonbench {
-
-/// One all_to_all pair over one axis: the way home and the way back, each with its own buffers.
-struct Exchange {
-  GroupKey group;
-  ShardExchange layout;
-  std::vector<std::size_t> matrices;  ///< list item -> index in routed_
-  BufferId send, receive;             ///< forward: shard side out, home side in
-  BufferId send_back, receive_back;   ///< reverse: home side out, shard side in
-
-  [[nodiscard]] Region out(int item) const { return at(send, layout.shard_of(item)); }
-  [[nodiscard]] Region in(int item, GroupRank peer) const { return at(receive, layout.piece_of(item, peer)); }
-  [[nodiscard]] Region out_back(int item, GroupRank peer) const {
-    return at(send_back, layout.piece_of(item, peer));
-  }
-  [[nodiscard]] Region in_back(int item) const { return at(receive_back, layout.shard_of(item)); }
-  [[nodiscard]] static Region at(BufferId buffer, Segment s) { return Region{buffer, s.offset, s.size}; }
-};
 
 /// One routed parameter as this rank sees it.
 struct Routed {
   ParamIndex param;
   Home home;
-  Region ns_input;  ///< where the momentum pass puts this rank's shard
-  Region update;    ///< where the orthogonalised shard comes back
-  std::optional<Region>
-      tp_local_in;  ///< stage 1 brought the TP-local matrix here, and stage 2 takes it on from here
-  std::optional<Region> tp_local_back;
-  std::optional<Region> full;  ///< NS runs here
+  std::optional<Region> ns_input;  ///< where the momentum pass puts this rank's shard, if it travels
+  Region update;                   ///< where the orthogonalised shard comes back
+  std::optional<Region> full;      ///< NS runs here
 };
 
-/// The ways of one param group's routed parameters through a step, as one rank sees them: which exchanges
-/// there are, and in which regions of which buffers each parameter's shard, TP-local matrix and full matrix
-/// lie. Buffers are created in the emitter's program; no op is.
-class LayerShardedRoutes {
- public:
-  LayerShardedRoutes(Emitter& emitter, const ParamGroup& group);
-
-  [[nodiscard]] const std::vector<ParamIndex>& replicated() const { return replicated_; }
-  [[nodiscard]] const std::vector<Routed>& routed() const { return routed_; }
-  /// Indices in routed() whose TP-local matrix is here after stage 1.
-  [[nodiscard]] const std::vector<std::size_t>& delivered() const { return delivered_; }
-  /// Over gtp_remat; none if the domain has no such axis or nothing is routed.
-  [[nodiscard]] const std::optional<Exchange>& stage1() const { return stage1_; }
-  /// Over tp: matrices split along dim 0, then those along dim 1; as many as occur here.
-  [[nodiscard]] const std::vector<Exchange>& stage2() const { return stage2_; }
-
- private:
-  void sort_params();
-  [[nodiscard]] Exchange make_exchange(AxisSet::Axis axis, std::vector<ExchangeItem> items,
-                                       std::vector<std::size_t> matrices, const std::string& name);
-  void plan_stage1();
-  void plan_stage2();
-  void plan_matrices();
-  [[nodiscard]] const ParamShardSpec& spec(const Routed& routed) const { return emitter_.spec(routed.param); }
-  [[nodiscard]] bool has_stage1() const { return domain_.gtp_remat > 1 && !routed_.empty(); }
-
-  Emitter& emitter_;
-  const ParamGroup& group_;
-  DomainShape domain_;
-  DomainPlace place_;
-  std::vector<ParamIndex> replicated_;
-  std::vector<Routed> routed_;
-  std::vector<std::size_t> delivered_;
-  std::optional<Exchange> stage1_;
-  std::vector<Exchange> stage2_;
+/// A part of the way: collectives, started one after the other, and the copies between what travels and what
+/// it makes up. On the way home the copies follow the collectives, on the way back they come before.
+struct Leg {
+  Phase phase = Phase::kStage1Forward;
+  std::vector<Work> collectives;
+  std::vector<Tile> tiles;
+  std::vector<Region> pads;  ///< zeroed beside the copies
 };
+
+/// The ways of a list of routed parameters through a step, as one rank sees them: in which regions of which
+/// buffers each parameter's shard and full matrix lie, and what moves between them. Buffers are created in
+/// the emitter's program; no op is.
+struct LayerShardedRoutes {
+  std::vector<Routed> routed;
+  /// As many on all ranks of the domain, also where a rank has no part in one: waves take turns by legs, so
+  /// that all ranks start a communicator's collectives in one order.
+  std::vector<Leg> forward, reverse;
+};
+
+/// Routes of parameters that all have homes, by inputs().travel. All ranks of the domain must be given the
+/// same list. `name` is for buffers.
+[[nodiscard]] LayerShardedRoutes plan_routes(Emitter& emitter, Family family,
+                                             const std::vector<ParamIndex>& params, const std::string& name);
+
+/// Stage 1 over gtp_remat, which brings TP-local matrices to the home's column, and stage 2 over tp, which
+/// makes them full: one exchange for matrices split along dim 0, one for those along dim 1.
+[[nodiscard]] LayerShardedRoutes plan_two_stages(Emitter& emitter, Family family, std::vector<Routed> routed,
+                                                 const std::string& name);
+
+/// One exchange over the whole domain, both tp dims together.
+[[nodiscard]] LayerShardedRoutes plan_fused(Emitter& emitter, Family family, std::vector<Routed> routed,
+                                            const std::string& name);
+
+/// Gives those among `routed` whose home is at this rank their full matrices, in one buffer.
+void place_full_matrices(Emitter& emitter, Family family, std::vector<Routed>& routed,
+                         const std::string& name);
 
 }  // namespace muonbench

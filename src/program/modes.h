@@ -14,6 +14,7 @@
 #include "src/plan/param_groups.h"
 #include "src/plan/residence.h"
 #include "src/plan/state_layout.h"
+#include "src/plan/travel.h"
 #include "src/program/program.h"
 #include "src/shard/row_split.h"
 #include "src/shard/shard_spec.h"
@@ -25,6 +26,7 @@ namespace muonbench {
 struct OwnedParams {
   std::vector<std::optional<int>> owners;  ///< dp index; none: Adam's, by rows over all replicas
   std::vector<std::optional<Home>> homes;  ///< within the owner's domain, as StepInputs::homes
+  std::vector<int> wave_of;                ///< as Travel::wave_of
 };
 
 /// Everything an emitter reads. Equal on all ranks; an emitter adds only the rank that it emits for.
@@ -44,6 +46,7 @@ struct StepInputs {
   std::vector<RowSplit> splits = {};  ///< per parameter: what NS takes apart
   DType moment_dtype = DType::kFp32;  ///< Adam's
   OwnedParams layer_wise = {};
+  Travel travel = {};
 };
 
 /// Whether a mode runs NS on Muon parameters, or treats all as Adam's.

@@ -30,7 +30,7 @@ struct AccessVisitor {
       update(item.gradient);  // l2 decay changes it
       update(item.master);
       update(item.momentum);
-      write(item.ns_input);
+      write_optional(item.ns_input);
     }
   }
   void operator()(const CopyOp& op) {

@@ -19,10 +19,11 @@
 
 namespace muonbench {
 
-/// One parameter's part of the fused decay + momentum + nesterov pass. All regions have ns_input's size;
-/// `ns_input` may lie in an exchange buffer, so that no packing pass is needed.
+/// One parameter's part of the fused decay + momentum + nesterov pass. All regions have one size. `ns_input`
+/// may lie in an exchange buffer, so that no packing pass is needed; none: a peer's equal shard goes to NS.
 struct MomentumItem {
-  Region gradient, master, momentum, ns_input;
+  Region gradient, master, momentum;
+  std::optional<Region> ns_input;
 };
 struct MomentumOp {
   MomentumRule rule;
@@ -83,8 +84,9 @@ struct ReduceScatterOp {
   std::vector<ReduceScatterItem> items;
 };
 
-/// NS on matrices of one shape: out = NS(in) * scale_factor * extra_scale_factor. in and out: (P, Q) fp32,
-/// row-major; may be the same region. `scratch` serves the matrices one after the other.
+/// NS on matrices of one shape: out = NS(in), times both factors of ns_scale() unless `scaling` leaves that
+/// to receivers. in and out: (P, Q) fp32, row-major; may be the same region. `scratch` serves the matrices
+/// one after the other.
 struct NewtonSchulzItem {
   Region in, out;
 };
@@ -92,13 +94,16 @@ struct NewtonSchulzOp {
   Shape matrix;
   std::vector<NewtonSchulzItem> items;
   Region scratch;
+  NsScaling scaling = NsScaling::kByNs;
 };
 
 /// p <- p + (-lr) * update in fp32 on the master copy, and its rounding to the weight's dtype. Where weights
-/// are fp32 the master is the weight itself, and `weight` is empty.
+/// are fp32 the master is the weight itself, and `weight` is empty. `update`, fp32 or bf16, is multiplied by
+/// both factors of `scale` first.
 struct UpdateItem {
   Region update, master;
   std::optional<Region> weight;
+  NsScale scale = {};
 };
 struct UpdateOp {
   float lr = 0.0F;

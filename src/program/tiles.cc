@@ -47,6 +47,15 @@ void add_tp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, TpRank t,
   add_tile(tiles, tp_local, {full.buffer, full.offset + offset, spec.full_shape.cols, local}, direction);
 }
 
+void add_shard_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, DomainPlace place, Region shard,
+                    Region full, Direction direction) {
+  const ShardExtent extent = spec.extent(place);
+  const std::int64_t cols = spec.full_shape.cols;
+  const Elements offset(extent.rows.begin * cols + extent.cols.begin);
+  add_tile(tiles, shard, {full.buffer, full.offset + offset, cols, {extent.rows.count, extent.cols.count}},
+           direction);
+}
+
 void add_row_tiles(std::vector<Tile>& tiles, const RowPiece& rows, std::int64_t cols, Region piece,
                    Region matrix, Direction direction) {
   // Runs of equal length, equally far apart, are the rows of one block.

@@ -23,6 +23,10 @@ void add_gtp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, GtpRank 
 void add_tp_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, TpRank t, Region tp_local, Region full,
                  Direction direction);
 
+/// The shard at `place` of the full matrix: true rows only; none if the shard is all pads.
+void add_shard_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, DomainPlace place, Region shard,
+                    Region full, Direction direction);
+
 /// The rows of one piece of a matrix of `cols` columns.
 void add_row_tiles(std::vector<Tile>& tiles, const RowPiece& rows, std::int64_t cols, Region piece,
                    Region matrix, Direction direction);

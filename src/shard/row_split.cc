@@ -57,6 +57,16 @@ RowPiece RowSplit::piece_in(std::size_t piece, Range rows) const {
   return rows_in(rows, std::accumulate(pieces_.begin(), here, std::int64_t{0}), *here, group());
 }
 
+Shape RowSplit::matrix_of(std::int64_t row, Shape full) const {
+  if (is_whole()) return full;
+  std::int64_t end = 0;
+  for (const std::int64_t size : pieces_) {
+    end += size;
+    if (row % group() < end) return {full.rows / group() * size, full.cols};
+  }
+  return full;
+}
+
 std::vector<Shape> RowSplit::matrices(Shape full) const {
   std::vector<Shape> shapes;
   for (const RowPiece& piece : pieces_in({0, full.rows})) shapes.push_back({piece.rows(), full.cols});

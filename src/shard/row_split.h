@@ -46,6 +46,8 @@ class RowSplit {
   [[nodiscard]] std::vector<RowPiece> pieces_in(Range rows) const;
   /// Those of the piece'th piece, which may have none there.
   [[nodiscard]] RowPiece piece_in(std::size_t piece, Range rows) const;
+  /// Shape of the matrix that row `row` of a full matrix belongs to.
+  [[nodiscard]] Shape matrix_of(std::int64_t row, Shape full) const;
   /// Shapes of the matrices that NS runs on for a full matrix.
   [[nodiscard]] std::vector<Shape> matrices(Shape full) const;
 

@@ -117,7 +117,7 @@ class Schema(unittest.TestCase):
             ("model.preset", "llama3-8b"),
             ("model.layers", 2),
             ("muon.groups", {"dense": {}}),
-            ("muon.exchange_chunks", 2),
+            ("muon.exchange_chunks", 0),
             ("require", {"layer_sharded.x": {}}),
             ("require", {"x": {"min": 1}}),
             ("schema_version", 2),

@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 
+#include <cmath>
+
 #include "tests/conformance/ns_runner.h"
 
 namespace muonbench {
@@ -70,6 +72,28 @@ TEST_P(DeviceConformance, NsInHighLiesBetweenHighestAndMedium) {
     EXPECT_LT(error(MatmulPrecision::kHigh), error(kMedium) / 2) << shape.rows << " x " << shape.cols;
     EXPECT_GT(error(MatmulPrecision::kHigh), 10 * error(MatmulPrecision::kHighest))
         << shape.rows << " x " << shape.cols;
+  }
+}
+
+TEST_P(DeviceConformance, NsInMediumLeavesBf16NumbersForReceiversToScaleToTheSameBits) {
+  NsOptions options = for_device(device(), ns_options("quintic", 5, kMedium));
+  options.scale_mode = ScaleMode::kSpectral;
+  options.extra_scale_factor = 0.7;
+  for (const Shape shape : {Shape{24, 40}, Shape{33, 7}, Shape{16, 16}}) {
+    const HostMatrix in = random_matrix(shape, 17);
+    const DeviceArray<float> source(device(), in.values), unscaled(device(), in.values);
+    const DeviceArray<float> scaled(device(), in.values), scratch = make_scratch(device(), shape, 1);
+    run_once(device(), BoundNewtonSchulz{shape, {{source.data(), scaled.data()}}, scratch.data(), options});
+    run_once(device(),
+             BoundNewtonSchulz{
+                 shape, {{source.data(), unscaled.data()}}, scratch.data(), options, NsScaling::kByReceiver});
+    const float factor = std::sqrt(static_cast<float>(shape.max_dim()));
+    const std::vector<float> before = unscaled.read(), after = scaled.read();
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      ASSERT_EQ(before[i], static_cast<float>(reference::nearest_bf16(before[i])));
+      const float once = before[i] * factor;
+      ASSERT_EQ(after[i], once * 0.7F);
+    }
   }
 }
 

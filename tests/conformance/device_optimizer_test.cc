@@ -129,6 +129,38 @@ TEST_P(DeviceConformance, UpdateRoundsTheProductAndThenTheSum) {
   }
 }
 
+TEST_P(DeviceConformance, UpdateScalesItsUpdateByTwoProductsEachRounded) {
+  const std::vector<float> before = normal_values(kLength, 4);
+  const std::vector<float> update = nearest_bf16(normal_values(kLength, 5));
+  const NsScale scale{.factor = 5.0990195F, .extra = 0.7F};
+  std::vector<float> expected = before;
+  std::vector<std::uint16_t> update_bf16;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const float once = update[i] * scale.factor;
+    const float twice = once * scale.extra;
+    const float step = -0.0123F * twice;
+    expected[i] = expected[i] + step;
+    update_bf16.push_back(bf16_from_fp32(update[i]));
+  }
+  for (const auto& cuts : {kWhole, kPieces}) {
+    for (const DType dtype : {DType::kFp32, DType::kBf16}) {
+      const DeviceArray<float> master(device(), before);
+      const DeviceArray<float> fp32(device(), update);
+      const DeviceArray<std::uint16_t> bf16(device(), update_bf16);
+      const DeviceArray<std::uint16_t> weight(device(), std::vector<std::uint16_t>(kLength));
+      BoundUpdate work{.lr = 0.0123F, .items = {}};
+      for (const auto [at, size] : pieces(cuts)) {
+        const void* from = fp32.data() + at;
+        if (dtype == DType::kBf16) from = bf16.data() + at;
+        work.items.push_back({from, master.data() + at, weight.data() + at, size, dtype, scale});
+      }
+      run_once(device(), work);
+      EXPECT_EQ(bits(master.read()), bits(expected));
+      EXPECT_EQ(bits(from_bf16(weight.read())), bits(nearest_bf16(expected)));
+    }
+  }
+}
+
 TEST_P(DeviceConformance, UpdateWithoutAWeightCopyTouchesTheMasterAlone) {
   const DeviceArray<float> master(device(), {1.0F, 2.0F});
   const DeviceArray<float> direction(device(), {1.0F, -2.0F});

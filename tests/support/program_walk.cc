@@ -174,7 +174,8 @@ void ProgramWalk::apply(WorldRank r, const MomentumOp& op) {
     require(place_of(r, item.master) == place && place_of(r, item.momentum) == place,
             "gradient, master and momentum are of different rows");
     const std::int64_t cols = program(r)[item.gradient.buffer].slot->cols;
-    const RankMemory::View out = memory(r).view(item.ns_input);
+    if (!item.ns_input) continue;
+    const RankMemory::View out = memory(r).view(*item.ns_input);
     require(out.size() == place.rows.count * cols, "ns_input has another size than the gradient");
     for (std::int64_t i = 0; i < out.size(); ++i)
       out.set(i, shard_id(r, place.param, place.rows.begin + i / cols, i % cols));
@@ -211,9 +212,13 @@ void ProgramWalk::apply(WorldRank r, const UpdateOp& op) {
     for (std::int64_t i = 0; i < update.size(); ++i) {
       const Id own = weight.get(i);
       const Id expected = own == kZero ? kZero : own + kDone;
-      if (update.get(i) != expected)
+      const bool unscaled = own != kZero && update.get(i) == own + kUnscaled;
+      if (update.get(i) != expected && !unscaled)
         throw WalkError(text("{}: update {} of the shard is {}, expected {}",
                              model_.params()[place.param].name, i, update.get(i), expected));
+      if (own != kZero && item.scale != (unscaled ? scale_of(place.param, own) : NsScale{}))
+        throw WalkError(text("{}: update {} of the shard is multiplied by {} and {}",
+                             model_.params()[place.param].name, i, item.scale.factor, item.scale.extra));
       weight.set(i, expected);
     }
   }

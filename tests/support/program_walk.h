@@ -24,7 +24,7 @@ enum class NsOn { kFullMatrices, kShards };
 ///              it done;
 ///   parts of NS on slices: sums begin as every rank's own and must have been added up before they are used;
 ///              whenever norms are, the slices of all ranks must make up exactly a full matrix;
-///   update     must find exactly the rank's own shard, done, zeros for pads;
+///   update     must find exactly the rank's own shard, done, zeros for pads, and scale what NS did not;
 ///   collectives wait for all members; sizes of each pair must agree.
 /// A rank that never gets through (its group is elsewhere) throws too.
 class ProgramWalk {
@@ -56,6 +56,8 @@ class ProgramWalk {
 
   [[nodiscard]] std::int64_t columns(ParamIndex p) const;  ///< of the matrices of p
   [[nodiscard]] Id shard_id(WorldRank r, ParamIndex p, std::int64_t row, std::int64_t col) const;
+  /// What an element of p that NS left unscaled must be multiplied by.
+  [[nodiscard]] NsScale scale_of(ParamIndex p, Id id) const;
   [[nodiscard]] Place place_of(WorldRank r, const Region& region) const;
   void fill_weights(WorldRank r);
   /// Runs local ops up to the next collective or the end.

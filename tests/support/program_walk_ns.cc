@@ -9,11 +9,23 @@
 #include "tests/support/program_walk.h"
 
 #include "src/base/text.h"
+#include "src/ns/schedule.h"
 
 namespace muonbench {
 
 std::int64_t ProgramWalk::columns(ParamIndex p) const {
   return ns_on_ == NsOn::kShards ? oracles_[p.at()].shard().col : model_.params()[p].shape.cols;
+}
+
+NsScale ProgramWalk::scale_of(ParamIndex p, Id id) const {
+  const Parameter& param = model_.params()[p];
+  const std::vector<std::int64_t>& split = param.qkv_split;
+  if (split.empty()) return ns_scale(param.shape, model_.inputs().ns);
+  const std::int64_t group = std::accumulate(split.begin(), split.end(), std::int64_t{0});
+  std::int64_t row = (id - first_id_[p.at()]) / param.shape.cols % group;
+  std::size_t piece = 0;
+  for (; row >= split[piece]; ++piece) row -= split[piece];
+  return ns_scale({param.shape.rows / group * split[piece], param.shape.cols}, model_.inputs().ns);
 }
 
 std::vector<std::vector<Id>> ProgramWalk::matrices(WorldRank r, ParamIndex p) const {
@@ -75,7 +87,7 @@ void ProgramWalk::apply(WorldRank r, const NewtonSchulzOp& op) {
       const Id expected = (*matrix)[static_cast<std::size_t>(i)];
       if (in.get(i) != expected)
         throw WalkError(text("{}: element {} is {}, expected {}", name, i, in.get(i), expected));
-      out.set(i, expected + kDone);
+      out.set(i, expected + (op.scaling == NsScaling::kByReceiver ? kUnscaled : kDone));
     }
     require(op.matrix.cols == columns(p), text("{} in the shape of another", name));
     ++ns_runs_[index(r)][p.at()];

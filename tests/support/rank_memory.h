@@ -18,13 +18,15 @@ class WalkError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What stands for an element: which parameter, row and column it is. NS and updates add kDone.
+/// What stands for an element: which parameter, row and column it is. NS and updates add kDone; NS that
+/// leaves the scale to receivers adds kUnscaled.
 using Id = std::int64_t;
 inline constexpr Id kZero = -1;     ///< a pad
 inline constexpr Id kGarbage = -2;  ///< memory that nobody has written since its buffer began to live
 inline constexpr Id kPartial = -3;  ///< a number that is yet to be added up over a group
 inline constexpr Id kSummed = -4;   ///< and one that was
 inline constexpr Id kDone = Id{1} << 40;
+inline constexpr Id kUnscaled = Id{1} << 41;
 
 /// One rank's memory: persistent buffers apart, transient ones where the arenas put them, so that buffers
 /// which wrongly share memory spoil one another.

@@ -6,6 +6,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "src/plan/waves.h"
+
 namespace muonbench {
 
 Parameter muon(std::string name, Shape shape, std::optional<int> tp_dim) {
@@ -45,8 +47,14 @@ Parameter expert(Parameter param) {
   return param;
 }
 
-HomeRule any_homes(unsigned seed) {
-  return [seed](const std::vector<HomeCandidate>& candidates, DomainShape domain) {
+HomeRule lpt(GtpOnlyHomes gtp_only) {
+  return [gtp_only](const std::vector<HomeCandidate>& candidates, DomainShape domain) {
+    return lpt_homes(candidates, domain, gtp_only);
+  };
+}
+
+HomeRule any_homes(unsigned seed, GtpOnlyHomes gtp_only) {
+  return [seed, gtp_only](const std::vector<HomeCandidate>& candidates, DomainShape domain) {
     std::mt19937 random(seed);
     std::vector<std::optional<Home>> homes;
     for (const HomeCandidate& candidate : candidates) {
@@ -55,7 +63,8 @@ HomeRule any_homes(unsigned seed) {
       switch (candidate.spec.sharding()) {
         case ParamSharding::kReplicated: homes.emplace_back(std::nullopt); break;
         case ParamSharding::kGtpRemat:
-          homes.emplace_back(Home{g, domain.tp > 1 ? std::nullopt : std::optional(t)});
+          homes.emplace_back(Home{g, t});
+          if (domain.tp > 1 && gtp_only == GtpOnlyHomes::kColumn) homes.back()->t.reset();
           break;
         case ParamSharding::kTp:
         case ParamSharding::kGtpRematAndTp: homes.emplace_back(Home{g, t}); break;
@@ -87,29 +96,48 @@ TestModel::TestModel(std::vector<Parameter> params, GridShape shape, const Model
     inputs_.specs.push_back(
         ParamShardSpec::from_param(param, grid_.domain(family_of(param)), options.pad_for_alignment));
   }
-  inputs_.queues = queue_groups(inputs_.groups, grid_, options.queues, "test");
+  inputs_.travel = Travel{options.exchange, options.return_dtype};
+  inputs_.ns.extra_scale_factor = 0.7;
+  inputs_.queues = queue_groups(inputs_.groups, grid_, options.queues, "test", options.exchange);
   inputs_.moment_dtype = options.moment_dtype;
-  inputs_.layer_wise.owners =
-      assign_owners({params_, grid_, inputs_.specs, inputs_.residences, inputs_.splits}, options.owners,
-                    options.layer_wise_adam);
-  inputs_.layer_wise.homes.resize(params_.params.size());
-  for (const ParamGroup& group : inputs_.groups) {
-    give_homes(options.homes, group, group.params, inputs_.homes);
-    std::map<std::optional<int>, std::vector<ParamIndex>> owned;
-    for (const ParamIndex p : group.params) owned[inputs_.layer_wise.owners[p.at()]].push_back(p);
-    for (const auto& [owner, own] : owned) give_homes(options.homes, group, own, inputs_.layer_wise.homes);
+  OwnedParams& owned = inputs_.layer_wise;
+  owned.owners = assign_owners({params_, grid_, inputs_.specs, inputs_.residences, inputs_.splits},
+                               options.owners, options.layer_wise_adam);
+  owned.homes.resize(params_.params.size());
+  if (options.waves > 1) {
+    inputs_.travel.wave_of.resize(params_.params.size());
+    owned.wave_of.resize(params_.params.size());
   }
+  for (const ParamGroup& group : inputs_.groups) {
+    give_homes(options, group, group.params, inputs_.homes, inputs_.travel.wave_of);
+    std::map<std::optional<int>, std::vector<ParamIndex>> by_owner;
+    for (const ParamIndex p : group.params) by_owner[owned.owners[p.at()]].push_back(p);
+    for (const auto& [owner, own] : by_owner) give_homes(options, group, own, owned.homes, owned.wave_of);
+  }
+  if (options.waves > 1 && options.queues == QueueUse::kConcurrent)
+    inputs_.queues.ns_offset = inputs_.queues.count;
 }
 
-void TestModel::give_homes(const HomeRule& rule, const ParamGroup& group,
-                           const std::vector<ParamIndex>& params,
-                           std::vector<std::optional<Home>>& homes) const {
+void TestModel::give_homes(const ModelOptions& options, const ParamGroup& group,
+                           const std::vector<ParamIndex>& params, std::vector<std::optional<Home>>& homes,
+                           std::vector<int>& wave_of) const {
+  const DomainShape domain = grid_.domain(group.family);
   std::vector<HomeCandidate> candidates;
   candidates.reserve(params.size());
   for (const ParamIndex p : params)
     candidates.push_back({params_[p].name, inputs_.specs[p.at()], inputs_.splits[p.at()]});
-  const auto given = rule(candidates, grid_.domain(group.family));
-  for (std::size_t i = 0; i < given.size(); ++i) homes[params[i].at()] = given[i];
+  const auto given = options.homes(candidates, domain);
+  std::vector<ParamIndex> routed;
+  std::vector<WaveCandidate> travelling;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    homes[params[i].at()] = given[i];
+    if (!given[i]) continue;
+    routed.push_back(params[i]);
+    travelling.push_back({*given[i], candidates[i].spec.full_shape.elements()});
+  }
+  if (options.waves == 1) return;
+  const std::vector<int> assigned = assign_waves(travelling, domain, options.waves);
+  for (std::size_t i = 0; i < routed.size(); ++i) wave_of[routed[i].at()] = assigned[i];
 }
 
 static std::size_t index_of(const ParamSet& params, const std::string& name) {

@@ -29,17 +29,21 @@ namespace muonbench {
 using HomeRule =
     std::function<std::vector<std::optional<Home>>(const std::vector<HomeCandidate>&, DomainShape)>;
 /// Any legal home, by a generator of that seed.
-[[nodiscard]] HomeRule any_homes(unsigned seed);
+[[nodiscard]] HomeRule any_homes(unsigned seed, GtpOnlyHomes gtp_only = GtpOnlyHomes::kColumn);
+[[nodiscard]] HomeRule lpt(GtpOnlyHomes gtp_only = GtpOnlyHomes::kColumn);
 
 struct ModelOptions {
   std::int64_t pad_for_alignment = 16;
-  HomeRule homes = lpt_homes;
+  HomeRule homes = lpt();
   int ns_batch_size = 1;
   DType param_dtype = DType::kBf16;
   QueueUse queues = QueueUse::kBackendRunsInTurn;
   DType moment_dtype = DType::kFp32;
   OwnerPolicy owners = OwnerPolicy::kPingPong;
   LayerWiseAdam layer_wise_adam = LayerWiseAdam::kLayerWise;
+  ExchangeWay exchange = ExchangeWay::kTwoStage;
+  DType return_dtype = DType::kFp32;
+  int waves = 1;
 };
 
 /// A model over a grid, with all that emitters read. Stays where it is: its inputs refer to it.
@@ -62,8 +66,8 @@ class TestModel {
   [[nodiscard]] std::vector<StepCounts> counts(std::string_view mode) const;
 
  private:
-  void give_homes(const HomeRule& rule, const ParamGroup& group, const std::vector<ParamIndex>& params,
-                  std::vector<std::optional<Home>>& homes) const;
+  void give_homes(const ModelOptions& options, const ParamGroup& group, const std::vector<ParamIndex>& params,
+                  std::vector<std::optional<Home>>& homes, std::vector<int>& wave_of) const;
 
   ParamSet params_;
   RankGrid grid_;

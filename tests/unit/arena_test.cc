@@ -52,7 +52,9 @@ class Touches {
 
   void add(const MomentumOp& op) {
     for (const MomentumItem& item : op.items)
-      for (const Region& r : {item.gradient, item.master, item.momentum, item.ns_input}) write(r);
+      for (const auto& r : {std::optional(item.gradient), std::optional(item.master),
+                            std::optional(item.momentum), item.ns_input})
+        write(r);
   }
   void add(const CopyOp& op) {
     for (const Tile& tile : op.tiles) {
@@ -114,26 +116,43 @@ class Touches {
   std::vector<Touch> found_;
 };
 
-/// Every program of every mode on every domain, with homes and batches of several kinds.
+template <class Check>
+void for_programs_of(const TestModel& model, std::string_view mode, Check check) {
+  const DomainShape domain = model.grid().domain(Family::kDense);
+  int rank = 0;
+  for (const StepProgram& program : model.programs(mode)) {
+    SCOPED_TRACE(std::string(mode) + " on " + std::to_string(domain.gtp_remat) + " x " +
+                 std::to_string(domain.tp) + ", rank " + std::to_string(rank++));
+    check(program);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+/// layer_sharded in waves on queues of their own, which nothing but `after` keeps apart.
+std::vector<ModelOptions> in_waves() {
+  return {{.homes = any_homes(4),
+           .queues = QueueUse::kConcurrent,
+           .exchange = ExchangeWay::kFused,
+           .return_dtype = DType::kBf16,
+           .waves = 3},
+          {.homes = any_homes(5, GtpOnlyHomes::kSingle), .queues = QueueUse::kConcurrent, .waves = 4}};
+}
+
+/// Every program of every mode on every domain, with homes, batches and ways to travel of several kinds.
 template <class Check>
 void for_every_program(Check check) {
   for (const DomainShape domain : all_domains()) {
+    const GridShape grid = domain_grid(domain.gtp_remat, domain.tp);
     for (unsigned seed = 0; seed < 3; ++seed) {
-      const TestModel model(seed < 2 ? mixed_params() : fused_params(),
-                            domain_grid(domain.gtp_remat, domain.tp),
+      const TestModel model(seed < 2 ? mixed_params() : fused_params(), grid,
                             {.pad_for_alignment = 1 + 15 * seed,
                              .homes = any_homes(seed),
                              .ns_batch_size = 1 + static_cast<int>(seed % 2)});
-      for (const Mode& mode : modes()) {
-        int rank = 0;
-        for (const StepProgram& program : model.programs(mode.name)) {
-          SCOPED_TRACE(std::string(mode.name) + " on " + std::to_string(domain.gtp_remat) + " x " +
-                       std::to_string(domain.tp) + ", rank " + std::to_string(rank++));
-          check(program);
-          if (testing::Test::HasFatalFailure()) return;
-        }
-      }
+      for (const Mode& mode : modes()) for_programs_of(model, mode.name, check);
     }
+    for (const ModelOptions& options : in_waves())
+      for_programs_of(TestModel(mixed_params(), grid, options), "layer_sharded", check);
+    if (testing::Test::HasFatalFailure()) return;
   }
 }
 

@@ -175,7 +175,9 @@ RunConfig grouped_config(const GridShape& shape) {
 /// A mode on queues that are threads.
 Outcome outcome_of(std::string_view mode, const RunConfig& config, QueueUse use) {
   const auto run = resolve(config);
-  run->inputs.queues = queue_groups(run->inputs.groups, run->grid, use, "test");
+  run->inputs.queues = queue_groups(run->inputs.groups, run->grid, use, "test", config.muon.exchange);
+  if (config.muon.exchange_chunks > 1 && use == QueueUse::kConcurrent)
+    run->inputs.queues.ns_offset = run->inputs.queues.count;
   Outcome outcome;
   const auto errors = run_as_threads(
       run->grid,
@@ -206,6 +208,26 @@ TEST(ConcurrentGroups, OnQueuesThatAreThreadsTheBitsAreThoseOfOneQueue) {
     for (const char* mode : {"layer_sharded", "layer_wise"}) {
       SCOPED_TRACE(describe(shape) + ", " + mode);
       expect_bits_of_one_queue(mode, grouped_config(shape));
+    }
+  }
+}
+
+TEST(ConcurrentGroups, WavesBesideTheirNsHaveTheBitsOfOneQueueToo) {
+  for (const GridShape& shape : grids()) {
+    SCOPED_TRACE(describe(shape));
+    RunConfig config = grouped_config(shape);
+    const ParamSet params = resolve(config)->params;
+    const Outcome at_once = outcome_of(config, QueueUse::kSwitchedOff);
+    for (const auto& [exchange, name] : kExchangeWayNames) {
+      config.muon.exchange = exchange;
+      config.muon.return_dtype = exchange == ExchangeWay::kFused ? DType::kBf16 : DType::kFp32;
+      config.muon.gtp_only_homes = GtpOnlyHomes::kSingle;
+      config.muon.exchange_chunks = 3;
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        const Outcome in_waves = outcome_of(config, QueueUse::kConcurrent);
+        EXPECT_EQ(in_waves.faults, std::vector<std::string>());
+        EXPECT_EQ(unequal(at_once, in_waves, params), std::vector<std::string>()) << name;
+      }
     }
   }
 }

@@ -214,6 +214,33 @@ TEST(ConfigRefusal, NamesOptionsOfLayerWiseWhereItDoesNotRun) {
   EXPECT_EQ(refusal(minimal_and(R"("modes": ["layer_wise"], "layer_wise": {"adam": "dim0"})")), "");
 }
 
+TEST(ConfigRefusal, NamesAWayToTravelThatWouldLoseDigits) {
+  EXPECT_EQ(
+      refusal(minimal_and(R"("muon": {"return_dtype": "bf16", "fp32_matmul_prec": "highest"})")),
+      "dir/job.json: muon.return_dtype: expected fp32, as muon.fp32_matmul_prec is highest and NS ends in "
+      "bf16 in medium alone, got \"bf16\"");
+  EXPECT_EQ(refusal(minimal_and(R"("muon": {"return_dtype": "bf16"})")), "");
+  EXPECT_EQ(refusal(minimal_and(R"("muon": {"return_dtype": "fp32", "fp32_matmul_prec": "highest"})")), "");
+}
+
+TEST(ConfigRefusal, NamesAWayToTravelThatNoModeHonours) {
+  const std::vector<std::pair<std::string, std::string>> keys = {{"exchange", "\"fused\""},
+                                                                 {"return_dtype", "\"bf16\""},
+                                                                 {"exchange_chunks", "4"},
+                                                                 {"gtp_only_homes", "\"single\""}};
+  for (const auto& [key, value] : keys) {
+    const std::string muon = R"("muon": {")" + key + "\": " + value + "}";
+    const std::string said = refusal(minimal_and(muon + R"(, "modes": ["duplicated", "adam_dim0"])"));
+    EXPECT_NE(said.find("muon." + key + ": expected "), std::string::npos) << said;
+    EXPECT_NE(said.find("as none of modes is layer_sharded or layer_wise, got " + value), std::string::npos)
+        << said;
+    EXPECT_EQ(refusal(minimal_and(muon + R"(, "modes": ["duplicated", "layer_sharded"])")), "") << key;
+  }
+  EXPECT_EQ(refusal(minimal_and(
+                R"("muon": {"exchange": "two_stage", "exchange_chunks": 1}, "modes": ["adam_dim0"])")),
+            "");
+}
+
 TEST(OverrideRefusal, IsHeadedByTheOverride) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"run.stepz=3", "run.stepz: unknown key, did you mean steps?"},

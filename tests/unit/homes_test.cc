@@ -126,6 +126,39 @@ TEST(Homes, LptChargesAWeightWithoutTpSplitToItsWholeColumn) {
   EXPECT_EQ(loads(candidates, homes, domain), (std::vector<std::int64_t>{1000, 701, 701, 224}));
 }
 
+TEST(Homes, OfOneRankAreChargedToItAlone) {
+  const DomainShape domain{2, 2};
+  const std::vector<HomeCandidate> candidates = {rows_only({8, 8}, domain), rows_only({8, 8}, domain),
+                                                 both({8, 8}, domain), rows_only({8, 8}, domain)};
+  EXPECT_EQ(lpt_homes(candidates, domain, GtpOnlyHomes::kSingle),
+            (Homes{home(0, 0), home(0, 1), home(1, 0), home(1, 1)}));
+  EXPECT_EQ(round_robin_homes(candidates, domain, GtpOnlyHomes::kSingle),
+            (Homes{home(0, 0), home(1, 0), home(0, 0), home(1, 0)}));
+  std::vector<HomeCandidate> named = candidates;
+  named[0].name = "a";
+  EXPECT_EQ(explicit_homes(named, domain, {{"a", {1, 1}}}, GtpOnlyHomes::kSingle).homes.front(), home(1, 1));
+  EXPECT_EQ(explicit_homes(named, domain, {{"a", {1, 1}}}).homes.front(), column(1));
+}
+
+TEST(Homes, OfAutoAreSingleWhereThatMakesTheFullestBinLessFull) {
+  const DomainShape domain{2, 2};
+  const HomeCandidate rows = rows_only({8, 8}, domain), cut = both({8, 8}, domain);
+  const auto as = [&](const std::vector<HomeCandidate>& candidates, GtpOnlyHomes one) {
+    return lpt_homes(candidates, domain, one);
+  };
+  // Four of them: two in each of four bins by columns, one in each by ranks.
+  const std::vector<HomeCandidate> four(4, rows);
+  EXPECT_EQ(as(four, GtpOnlyHomes::kAuto), as(four, GtpOnlyHomes::kSingle));
+  EXPECT_EQ(fullest_bin(four, as(four, GtpOnlyHomes::kAuto), domain), 512.0);
+  EXPECT_EQ(fullest_bin(four, as(four, GtpOnlyHomes::kColumn), domain), 1024.0);
+  // Two of them: one in each bin by columns, and no bin has less by ranks.
+  const std::vector<HomeCandidate> two(2, rows), one = {rows}, none = {cut, cut};
+  for (const auto& candidates : {two, one, none})
+    EXPECT_EQ(as(candidates, GtpOnlyHomes::kAuto), as(candidates, GtpOnlyHomes::kColumn));
+  const auto explicitly = explicit_homes(four, domain, {}, GtpOnlyHomes::kAuto);
+  EXPECT_EQ(explicitly.homes, round_robin_homes(four, domain, GtpOnlyHomes::kAuto));
+}
+
 TEST(Homes, ColumnsThatAreEquallyFullGoToTheLowest) {
   const DomainShape domain{3, 2};
   const std::vector<HomeCandidate> candidates(4, rows_only({8, 8}, domain));

@@ -63,6 +63,15 @@ TEST(RowSplit, TakesAnyRowsByTheirPlaceInTheFullMatrix) {
   }
 }
 
+TEST(RowSplit, SaysWhichMatrixARowBelongsTo) {
+  const RowSplit split({3, 1, 2});
+  const Shape full{24, 5};
+  const std::vector<std::int64_t> rows_of = {12, 12, 12, 4, 8, 8};
+  for (std::int64_t row = 0; row < full.rows; ++row)
+    EXPECT_EQ(split.matrix_of(row, full), (Shape{rows_of[static_cast<std::size_t>(row % 6)], 5})) << row;
+  EXPECT_EQ(RowSplit().matrix_of(7, full), full);
+}
+
 TEST(RowSplit, NeedsThreeRunsOfAPieceAtMostHoweverManyGroupsThereAre) {
   const std::int64_t groups = std::int64_t{1} << 56;
   for (const RowPiece& piece : RowSplit({8, 2, 2}).pieces_in({5, groups * 12 - 7}))

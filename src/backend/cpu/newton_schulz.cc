@@ -16,8 +16,7 @@ class NewtonSchulzKernel final : public Kernel {
   explicit NewtonSchulzKernel(BoundNewtonSchulz work)
       : work_(std::move(work)),
         products_(whole_slice(work_.matrix), work_.options),
-        scale_(scale_factor(work_.options.scale_mode, work_.matrix)),
-        extra_scale_(static_cast<float>(work_.options.extra_scale_factor)) {
+        scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}) {
     MUONBENCH_CHECK(work_.items.empty() || work_.scratch != nullptr, "no scratch");
     const NsScratchLayout layout = ns_scratch_layout(work_.matrix);
     auto* scratch = static_cast<float*>(work_.scratch);
@@ -42,13 +41,12 @@ class NewtonSchulzKernel final : public Kernel {
       products_.make_next(step, poly_, x, next);
       std::swap(x, next);
     }
-    scale_twice(out, x, scale_, extra_scale_, products_.elements());
+    scale_twice(out, x, scale_.factor, scale_.extra, products_.elements());
   }
 
   BoundNewtonSchulz work_;
   NsProducts products_;
-  float scale_;
-  float extra_scale_;
+  NsScale scale_;
   float* x_ = nullptr;
   float* next_ = nullptr;
   float* gram_ = nullptr;
@@ -62,8 +60,7 @@ class NsSliceKernel final : public Kernel {
       : work_(std::move(work)),
         products_(work_.slice, work_.options),
         layout_(ns_scratch_layout(work_.slice)),
-        scale_(scale_factor(work_.options.scale_mode, work_.matrix)),
-        extra_scale_(static_cast<float>(work_.options.extra_scale_factor)) {
+        scale_(ns_scale(work_.matrix, work_.options)) {
     MUONBENCH_CHECK(work_.options.storage == DType::kFp32, "NS on the CPU keeps X in fp32");
     MUONBENCH_CHECK(work_.step >= 0 && work_.step < std::ssize(work_.options.steps), "NS step {} of {}",
                     work_.step, work_.options.steps.size());
@@ -89,8 +86,8 @@ class NsSliceKernel final : public Kernel {
         break;
       }
       case NsPart::kScaleOut:
-        scale_twice(data, iterate(i, static_cast<int>(work_.options.steps.size())), scale_, extra_scale_,
-                    products_.elements());
+        scale_twice(data, iterate(i, static_cast<int>(work_.options.steps.size())), scale_.factor,
+                    scale_.extra, products_.elements());
         break;
     }
   }
@@ -107,7 +104,7 @@ class NsSliceKernel final : public Kernel {
   BoundNsSlice work_;
   NsProducts products_;
   NsScratchLayout layout_;
-  float scale_, extra_scale_;
+  NsScale scale_;
 };
 
 }  // namespace

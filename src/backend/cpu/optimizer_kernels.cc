@@ -29,11 +29,24 @@ void run_momentum_item(const MomentumRule& rule, const BoundMomentumItem& item) 
     if (decay != 0.0F) add_scaled(item.master + at, item.master + at, decay, n);
     if (l2 != 0.0F) add_scaled(gradient, item.master + at, l2, n);
     lerp(momentum, momentum, gradient, static_cast<float>(1.0 - rule.momentum), n);
+    if (item.ns_input == nullptr) return;
     if (rule.nesterov)
       lerp(item.ns_input + at, gradient, momentum, static_cast<float>(rule.momentum), n);
     else
       std::copy_n(momentum, n, item.ns_input + at);
   });
+}
+
+/// `n` elements of an update from `at` on as they are added to the master: themselves, or in `room`.
+const float* scaled_update(const BoundUpdateItem& item, std::int64_t at, std::int64_t n, float* room) {
+  const float* update = room;
+  switch (item.update_dtype) {
+    case DType::kFp32: update = static_cast<const float*>(item.update) + at; break;
+    case DType::kBf16: fp32_from_bf16(room, static_cast<const std::uint16_t*>(item.update) + at, n); break;
+  }
+  if (item.scale == NsScale{}) return update;
+  scale_twice(room, update, item.scale.factor, item.scale.extra, n);
+  return room;
 }
 
 void store_weight(void* weight, const float* master, std::int64_t at, std::int64_t n) {
@@ -87,9 +100,10 @@ void run_momentum(const BoundMomentum& work) {
 }
 
 void run_update(const BoundUpdate& work) {
+  std::array<float, kPiece> room;
   for (const BoundUpdateItem& item : work.items) {
     for_each_piece(item.size, [&](std::int64_t at, std::int64_t n) {
-      add_scaled(item.master + at, item.update + at, -work.lr, n);
+      add_scaled(item.master + at, scaled_update(item, at, n, room.data()), -work.lr, n);
       store_weight(item.weight, item.master, at, n);
     });
   }

@@ -98,7 +98,7 @@ struct MomentumPass {
     if (scalars.decay != 0.0F) store_vector(item.master + i, loaded.master);
     if (scalars.l2 != 0.0F) store_vector(item.gradient + i, loaded.gradient);
     store_vector(item.momentum + i, loaded.momentum);
-    store_vector(item.ns_input + i, input);
+    if (item.ns_input != nullptr) store_vector(item.ns_input + i, input);
   }
 };
 
@@ -111,8 +111,10 @@ struct UpdatePass {
   using Item = BoundUpdateItem;
   float minus_lr;
 
+  __device__ static bool is_bf16(const Item& item) { return item.update_dtype == DType::kBf16; }
   __device__ bool is_aligned(const Item& item) const {
-    return aligned16(item.update, item.master) && aligned8(item.weight);
+    const bool update = is_bf16(item) ? aligned8(item.update) : aligned16(item.update);
+    return update && aligned16(item.master) && aligned8(item.weight);
   }
   template <int W>
   struct Loaded {
@@ -120,11 +122,17 @@ struct UpdatePass {
   };
   template <int W>
   __device__ Loaded<W> load(const Item& item, std::int64_t i) const {
-    return {load_vector<W>(item.update + i), load_vector<W>(item.master + i)};
+    return {is_bf16(item) ? load_bf16<W>(static_cast<const std::uint16_t*>(item.update) + i)
+                          : load_vector<W>(static_cast<const float*>(item.update) + i),
+            load_vector<W>(item.master + i)};
   }
   template <int W>
   __device__ void finish(const Item& item, std::int64_t i, Loaded<W> loaded) const {
-    for (int w = 0; w < W; ++w) loaded.master[w] = loaded.master[w] + minus_lr * loaded.update[w];
+    for (int w = 0; w < W; ++w) {
+      // Times 1 is itself: a result that NS has scaled keeps its bits.
+      const float update = (loaded.update[w] * item.scale.factor) * item.scale.extra;
+      loaded.master[w] = loaded.master[w] + minus_lr * update;
+    }
     store_vector(item.master + i, loaded.master);
     store_weight(item.weight, i, loaded.master);
   }

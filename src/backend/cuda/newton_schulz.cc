@@ -21,8 +21,7 @@ class NewtonSchulzKernel final : public Kernel {
         work_(std::move(work)),
         products_(device, matmul, whole_slice(work_.matrix), work_.options, work_.scratch,
                   static_cast<int>(work_.items.size())),
-        scale_(scale_factor(work_.options.scale_mode, work_.matrix)),
-        extra_scale_(static_cast<float>(work_.options.extra_scale_factor)),
+        scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}),
         launch_bound_(static_cast<double>(ns_flops(work_.matrix, work_.options)) *
                           static_cast<double>(work_.items.size()) <
                       kLaunchBoundFlops) {
@@ -77,13 +76,13 @@ class NewtonSchulzKernel final : public Kernel {
       products_.enqueue_gram(step, queue);
       products_.enqueue_step(step++, coefficients, queue);
     }
-    launch_scale_out(out_.as<float* const>(), products_.iterate(step), scale_, extra_scale_, stream);
+    launch_scale_out(out_.as<float* const>(), products_.iterate(step), scale_.factor, scale_.extra, stream);
   }
 
   CudaDevice& device_;
   BoundNewtonSchulz work_;
   NsProducts products_;
-  float scale_, extra_scale_;
+  NsScale scale_;
   bool launch_bound_;
   DeviceTable in_, out_, norm_parts_;
   OwnedGraphExec graph_;
