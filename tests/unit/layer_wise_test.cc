@@ -9,6 +9,7 @@
 
 #include "src/bench/rank_classes.h"
 #include "src/bench/rank_costs.h"
+#include "src/bench/verify.h"
 
 namespace muonbench {
 namespace {
@@ -190,6 +191,27 @@ TEST(LayerWise, AParamWithoutGradientHasAMasterAtItsOwnerAndNoMoments) {
                         domain_grid(1, 1, 2));
   EXPECT_EQ(state_bytes(model, "layer_wise"), (std::vector<std::int64_t>{4 * 28, 4 * 64}));
   for (const StepProgram& program : model.programs("layer_wise")) EXPECT_TRUE(program.ops.empty());
+}
+
+// ---- Modes that keep state by other rows are compared where they keep the same ones.
+
+MasterRows master_rows(Range rows, std::vector<float> values) {
+  return {ParamIndex(0), rows, Range{0, 2}, Counted::kHere, std::move(values)};
+}
+
+TEST(CompareMasters, LooksAtTheRowsThatARankKeepsInBothModes) {
+  const std::vector<MasterRows> whole = {master_rows({0, 3}, {0, 1, 2, 3, 4, 5})};
+  const std::vector<MasterRows> last = {master_rows({2, 2}, {4, 5, 6, 7})};
+  const std::vector<MasterRows> none = {master_rows({3, 0}, {})};
+  EXPECT_TRUE(compare_masters(whole, last).bit_identical);
+  EXPECT_TRUE(compare_masters(last, whole).bit_identical);
+  EXPECT_TRUE(compare_masters(whole, none).bit_identical);
+  std::vector<MasterRows> changed = whole;
+  changed.front().values[1] = 9;  // of a row that `last` does not keep
+  EXPECT_TRUE(compare_masters(changed, last).bit_identical);
+  changed.front().values[4] = 6;
+  EXPECT_FALSE(compare_masters(changed, last).bit_identical);
+  EXPECT_EQ(compare_masters(last, changed).max_abs_diff, 2.0);
 }
 
 // ---- A plan builds a program per class of ranks.
