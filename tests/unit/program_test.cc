@@ -249,12 +249,11 @@ TEST(NsCalls, TpPeersOfAColumnBatchTpCompleteMatricesAlike) {
 // ---- Parameters without gradient
 
 TEST(WithoutGradient, NoOpTouchesTheParamAndNoMomentIsKept) {
-  for (const char* mode : {"layer_sharded", "duplicated", "blockwise", "distributed", "auto", "layer_wise",
-                           "adam_dim0", "adam_replicated"}) {
+  for (const Mode& mode : modes()) {
     const TestModel model({muon("a", {48, 24}, 0), without_gradient(muon("w3", {48, 24}, 0)),
                            adam("e", {48, 4}), without_gradient(adam("e3", {48, 4}))},
                           domain_grid(2, 2));
-    for (const StepProgram& program : model.programs(mode)) {
+    for (const StepProgram& program : model.programs(mode.name)) {
       std::set<int> touched;
       for (const Op& op : program.ops) {
         const Access access = access_of(op);
@@ -262,12 +261,12 @@ TEST(WithoutGradient, NoOpTouchesTheParamAndNoMomentIsKept) {
           for (const BufferId id : *ids)
             if (program[id].slot) touched.insert(program[id].slot->param.value());
       }
-      EXPECT_EQ(touched, (std::set{0, 2})) << mode;
+      EXPECT_EQ(touched, (std::set{0, 2})) << mode.name;
       for (const int frozen : {1, 3}) {
         std::set<StateKind> kinds;
         for (const BufferSpec& buffer : program.buffers)
           if (buffer.slot && buffer.slot->param.value() == frozen) kinds.insert(buffer.slot->kind);
-        EXPECT_EQ(kinds, (std::set{StateKind::kWeight, StateKind::kMaster})) << mode;
+        EXPECT_EQ(kinds, (std::set{StateKind::kWeight, StateKind::kMaster})) << mode.name;
       }
     }
   }
@@ -289,11 +288,11 @@ TEST(WithoutGradient, OtherParamsTravelAsIfItWereNotThere) {
 }
 
 TEST(WithoutGradient, AGroupWithoutAnyMakesNoCollectiveAndRunsNothing) {
-  for (const char* mode : {"layer_sharded", "duplicated", "blockwise", "distributed", "auto", "layer_wise",
-                           "adam_dim0", "adam_replicated"}) {
+  for (const Mode& mode : modes()) {
     const TestModel model({without_gradient(muon("a", {48, 24}, 0)), without_gradient(adam("e", {48, 4}))},
                           domain_grid(2, 2));
-    for (const StepProgram& program : model.programs(mode)) EXPECT_TRUE(program.ops.empty()) << mode;
+    for (const StepProgram& program : model.programs(mode.name))
+      EXPECT_TRUE(program.ops.empty()) << mode.name;
   }
 }
 

@@ -21,9 +21,6 @@ std::string describe(std::string_view mode, DomainShape domain, std::int64_t pad
          ", pad_for_alignment " + std::to_string(pad);
 }
 
-/// Which ranks work on a weight that is distributed follows from the elements that they must end up with.
-bool places_are_free(std::string_view mode) { return mode == "distributed" || mode == "auto"; }
-
 /// Walks one step and checks where NS ran: once for each rank at home, everywhere for replicated weights and
 /// in duplicated, in blockwise wherever a shard is more than pads, and in layer_wise in the owner's replica
 /// alone.
@@ -32,7 +29,7 @@ void walk(const TestModel& model, std::string_view mode) {
   ASSERT_NO_THROW(walk.run());
   ASSERT_NO_THROW(walk.check_weights());
   const bool muon_mode = mode_named(mode).muon == MuonUse::kMuon;
-  const bool everywhere = mode != "layer_sharded";
+  const bool everywhere = mode != "layer_sharded", is_distributed = mode == "distributed" || mode == "auto";
   for (int r = 0; r < model.grid().world_size(); ++r) {
     const WorldRank rank(r);
     for (int i = 0; i < model.params().size(); ++i) {
@@ -47,7 +44,7 @@ void walk(const TestModel& model, std::string_view mode) {
                         (!by_owners || owned.owners[p.at()] == at.dp);
       const bool wanted =
           muon_mode && param.optimizer == OptimizerKind::kMuon && param.has_gradient() && here;
-      if (wanted && places_are_free(mode)) continue;
+      if (wanted && is_distributed) continue;  // elsewhere: what the slices of all ranks make up
       ASSERT_EQ(walk.ns_runs(rank, p), wanted ? static_cast<int>(walk.matrices(rank, p).size()) : 0)
           << param.name << " on rank " << r;
     }

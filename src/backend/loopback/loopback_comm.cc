@@ -182,12 +182,11 @@ class LoopbackReduction final : public Transfer {
                     Reductions work)
       : counters_(std::move(counters)), work_(std::move(work)), sent_(ranks()), received_(ranks()) {
     PeerTransfers moves{work_.collective, work_.dtype, work_.rank, {}, {}};
+    std::int64_t received = 0;
+    for (const ReducedPiece& piece : work_.pieces) received += work_.arrives_here(piece) ? piece.size : 0;
     for (std::size_t peer = 0; peer < ranks(); ++peer) {
-      std::int64_t sent = 0, received = 0;
-      for (const ReducedPiece& piece : work_.pieces) {
-        if (goes_to(piece, peer)) sent += piece.size;
-        if (work_.arrives_here(piece)) received += piece.size;
-      }
+      std::int64_t sent = 0;
+      for (const ReducedPiece& piece : work_.pieces) sent += goes_to(piece, peer) ? piece.size : 0;
       sent_[peer].resize(bytes(sent));
       received_[peer].resize(bytes(received));
       moves.sends.push_back({sent_[peer].data(), sent});
@@ -233,12 +232,9 @@ class LoopbackReduction final : public Transfer {
   template <class Number>
   void add_up(const ReducedPiece& piece, std::size_t at) const {
     for (std::int64_t i = 0; i < piece.size; ++i) {
-      float sum = 0.0F;
-      for (std::size_t peer = 0; peer < ranks(); ++peer) {
-        const void* const numbers = received_[peer].data() + at;
-        const auto number = static_cast<float>(static_cast<const Number*>(numbers)[i]);
-        sum = peer == 0 ? number : sum + number;
-      }
+      float sum = -0.0F;  // added to any number it is that number
+      for (const std::vector<std::byte>& numbers : received_)
+        sum += static_cast<float>(reinterpret_cast<const Number*>(numbers.data() + at)[i]);
       static_cast<Number*>(piece.data)[i] = Number(sum);
     }
   }
