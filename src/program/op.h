@@ -14,23 +14,10 @@
 #include "src/ns/ns_options.h"
 #include "src/plan/shard_exchange.h"
 #include "src/program/phase.h"
+#include "src/program/region.h"
 #include "src/topology/rank_grid.h"
 
 namespace muonbench {
-
-/// Index of a buffer in its program.
-struct BufferId {
-  int index = -1;
-  friend auto operator<=>(BufferId, BufferId) = default;
-};
-
-/// Consecutive elements of one buffer.
-struct Region {
-  BufferId buffer;
-  Elements offset;
-  Elements size;
-  friend auto operator<=>(const Region&, const Region&) = default;
-};
 
 /// One parameter's part of the fused decay + momentum + nesterov pass. All regions have one size. `ns_input`
 /// may lie in an exchange buffer, so that no packing pass is needed; none: a peer's equal shard goes to NS.
