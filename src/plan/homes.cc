@@ -63,28 +63,6 @@ class Bins {
       load_;  // costs are integers; double sums of them are exact up to 2^53 and ordered beyond
 };
 
-}  // namespace
-
-std::int64_t HomeCandidate::ns_cost() const {
-  std::int64_t cost = 0;
-  for (const Shape& matrix : split.matrices(spec.full_shape)) cost += muonbench::ns_cost(matrix);
-  return cost;
-}
-
-double fullest_bin(const std::vector<HomeCandidate>& candidates, const Homes& homes, DomainShape domain) {
-  std::vector<double> load(static_cast<std::size_t>(domain.size()), 0.0);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!homes[i]) continue;
-    const auto cost = static_cast<double>(candidates[i].ns_cost());
-    for (int t = 0; t < domain.tp; ++t)
-      if (homes[i]->is_at({homes[i]->g, TpRank(t)}))
-        load[static_cast<std::size_t>(homes[i]->g.value() * domain.tp + t)] += cost;
-  }
-  return load.empty() ? 0.0 : *std::max_element(load.begin(), load.end());
-}
-
-namespace {
-
 Homes lpt(const std::vector<HomeCandidate>& candidates, DomainShape domain, GtpOnlyHomes gtp_only) {
   std::vector<std::int64_t> costs;
   costs.reserve(candidates.size());
@@ -122,6 +100,25 @@ Homes round_robin(const std::vector<HomeCandidate>& candidates, DomainShape doma
 }
 
 }  // namespace
+
+std::int64_t HomeCandidate::ns_cost() const {
+  std::int64_t cost = 0;
+  for (const Shape& matrix : split.matrices(spec.full_shape)) cost += muonbench::ns_cost(matrix);
+  return cost;
+}
+
+double fullest_bin(const std::vector<HomeCandidate>& candidates, const Homes& homes, DomainShape domain) {
+  std::vector<double> load(static_cast<std::size_t>(domain.size()), 0.0);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!homes[i]) continue;
+    const auto cost = static_cast<double>(candidates[i].ns_cost());
+    for (int t = 0; t < domain.tp; ++t) {
+      const int bin = homes[i]->g.value() * domain.tp + t;
+      if (homes[i]->is_at({homes[i]->g, TpRank(t)})) load[static_cast<std::size_t>(bin)] += cost;
+    }
+  }
+  return load.empty() ? 0.0 : *std::max_element(load.begin(), load.end());
+}
 
 std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain,
                                            GtpOnlyHomes gtp_only) {

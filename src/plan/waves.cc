@@ -31,7 +31,8 @@ class WaveLoad {
 
  private:
   [[nodiscard]] std::size_t index(const Home& home, int t) const {
-    return static_cast<std::size_t>(home.g.value() * domain_.tp + t);
+    const int rank = home.g.value() * domain_.tp + t;
+    return static_cast<std::size_t>(rank);
   }
 
   DomainShape domain_;

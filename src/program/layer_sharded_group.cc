@@ -23,6 +23,7 @@ std::vector<LayerShardedRoutes> plan_waves(Emitter& emitter, const ParamGroup& g
   for (const ParamIndex p : group.params)
     if (emitter.inputs().homes[p.at()]) waves[emitter.inputs().travel.wave(p)].push_back(p);
   std::vector<LayerShardedRoutes> routes;
+  routes.reserve(waves.size());
   for (const auto& [wave, params] : waves)
     routes.push_back(plan_routes(emitter, group.family, params,
                                  waves.size() == 1 ? group.label : text("{}.wave{}", group.label, wave)));
@@ -98,7 +99,7 @@ class LayerShardedGroup {
     emitter_.builder().add(Phase::kUpdate, ns_queue_, std::move(op));
   }
 
-  /// The first collectives of the way home, and all that follows from them.
+  /// The way home in two parts: its first collectives, and all that follows from them.
   void start_home(LayerShardedRoutes& wave) {
     if (!wave.forward.empty()) start(wave.forward.front());
   }
@@ -109,7 +110,7 @@ class LayerShardedGroup {
     }
   }
 
-  /// The same of the way back, which ends in the update.
+  /// The way back in as many; it ends in the update.
   void start_back(LayerShardedRoutes& wave) {
     if (wave.reverse.empty()) return;
     copy(wave.reverse.front());

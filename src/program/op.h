@@ -15,6 +15,7 @@
 #include "src/plan/shard_exchange.h"
 #include "src/program/ns_slice_op.h"
 #include "src/program/phase.h"
+#include "src/program/region.h"
 #include "src/topology/rank_grid.h"
 
 namespace muonbench {

@@ -100,7 +100,7 @@ void run_momentum(const BoundMomentum& work) {
 }
 
 void run_update(const BoundUpdate& work) {
-  std::array<float, kPiece> room;
+  std::array<float, kPiece> room{};
   for (const BoundUpdateItem& item : work.items) {
     for_each_piece(item.size, [&](std::int64_t at, std::int64_t n) {
       add_scaled(item.master + at, scaled_update(item, at, n, room.data()), -work.lr, n);
