@@ -11,12 +11,12 @@
 
 #include "src/base/dtype.h"
 #include "src/base/optimizer_rules.h"
+#include "src/config/layer_wise_config.h"
 #include "src/config/words.h"
 #include "src/ns/ns_options.h"
 
 /// The configuration as plain values: a member per key, its default beside it. Read and checked by
-/// read_config.h; nothing here has been resolved against a model, a world size or a device, except where a
-/// comment says so.
+/// read_config.h; resolved against a model, a world size or a device only where a comment says so.
 namespace muonbench {
 
 /// model.transformer.moe
@@ -101,11 +101,6 @@ struct AdamConfig {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
   bool decoupled_weight_decay = true;
   DType moment_dtype = DType::kFp32;
-};
-
-struct LayerWiseConfig {
-  OwnerPolicy policy = OwnerPolicy::kPingPong;
-  LayerWiseAdam adam = LayerWiseAdam::kLayerWise;
 };
 
 /// gradients.inject, one entry, as written.

@@ -32,8 +32,7 @@ struct Region {
   friend auto operator<=>(const Region&, const Region&) = default;
 };
 
-/// One parameter's part of the fused decay + momentum + nesterov pass. All regions have ns_input's size;
-/// `ns_input` may lie in an exchange buffer, so that no packing pass is needed.
+/// Part of the fused momentum pass. All regions have one size; `ns_input` may lie in an exchange buffer.
 struct MomentumItem {
   Region gradient, master, momentum, ns_input;
 };
