@@ -12,7 +12,7 @@
 #include "src/base/optimizer_rules.h"
 #include "src/base/shape.h"
 #include "src/ns/ns_options.h"
-#include "src/plan/shard_exchange.h"
+#include "src/program/collective_op.h"
 #include "src/program/ns_slice_op.h"
 #include "src/program/phase.h"
 #include "src/program/region.h"
@@ -48,41 +48,6 @@ struct CopyOp {
 
 struct ZeroFillOp {
   std::vector<Region> regions;
-};
-
-/// Segment p of `sends` leaves `send` for group rank p and lands in p's `receive` at p's segment for this
-/// rank. The own segment is copied locally and is not traffic. All ranks of the group run the op, empty
-/// segments included.
-struct AllToAllOp {
-  GroupKey group;
-  BufferId send, receive;
-  std::vector<Segment> sends, receives;
-};
-
-/// Every rank's `send` region lands in `receive` on all ranks; segment p of `receives` is group rank p's,
-/// whose sizes may differ. Own block: copied locally, sent n - 1 times.
-struct AllGatherOp {
-  GroupKey group;
-  Region send;
-  BufferId receive;
-  std::vector<Segment> receives;
-};
-
-/// Regions become their sums over the group's `ranks`, on each of them, in place; all of one dtype.
-struct AllReduceOp {
-  GroupKey group;
-  int ranks = 1;
-  std::vector<Region> regions;
-};
-
-/// Segment p of an item becomes its sum over the group on group rank p, and undefined elsewhere; fp32.
-struct ReduceScatterItem {
-  BufferId buffer;
-  std::vector<Segment> segments;
-};
-struct ReduceScatterOp {
-  GroupKey group;
-  std::vector<ReduceScatterItem> items;
 };
 
 /// NS on matrices of one shape: out = NS(in), times both factors of ns_scale() unless `scaling` leaves that
