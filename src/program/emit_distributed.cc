@@ -87,6 +87,7 @@ class DistributedBatch {
     const Region own = Emitter::part(shards_.front(), Elements(0), spec_.shard_elements() * count());
     const Region gathered = buffer("gathered", own.size * ranks, MemoryUse::kExchange);
     std::vector<Segment> receives;
+    receives.reserve(static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) receives.push_back({own.size * r, own.size});
     emitter_.builder().add(Phase::kGather, 0,
                            AllGatherOp{{group_.family, AxisSet{axis}}, own, gathered.buffer, receives});
