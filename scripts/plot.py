@@ -24,6 +24,9 @@ from matplotlib import pyplot  # noqa: E402
 # As INTERFACE's ranks[].memory names them. Pads are part of master and momentum, state and peak are sums of others.
 USES = ("weights", "master", "momentum", "adam", "gradient", "exchange", "ns_scratch")
 COLORS = dict(zip(USES, ("#9aa5b1", "#4c78a8", "#72b7b2", "#e45756", "#c9b458", "#b279a2", "#8c6d5a")))
+# No random names inside: the same numbers give the same file.
+matplotlib.rcParams["svg.hashsalt"] = "muonbench"
+matplotlib.rcParams["svg.fonttype"] = "none"  # words stay words
 UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0))
 
 Panel = collections.namedtuple("Panel", "label ranks bytes_by_use")
@@ -135,7 +138,7 @@ def save(figure, path, title):
     if title:
         figure.suptitle(title, fontsize=10)
     try:
-        # No date inside: the same numbers give the same file.
+        # Nor a date.
         figure.savefig(path, bbox_inches="tight", metadata={"Date": None} if path.endswith(".svg") else None)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from error
@@ -165,7 +168,6 @@ def main():
     options = parser.parse_args()
     if not options.memory and not options.step:
         parser.error("nothing to draw: give --memory FILE, --step FILE or both")
-    matplotlib.rcParams["svg.hashsalt"] = "muonbench"
     try:
         modes = chosen_modes(options.results, options.modes)
         if options.memory:

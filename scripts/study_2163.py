@@ -1,13 +1,13 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # Copyright (c) 2026 the muonbench authors.
 # SPDX-License-Identifier: Apache-2.0
 """Issue #2163 in numbers: what each way of sharding optimizer state leaves on each rank, for DeepSeek-V3's vocabulary.
 
   scripts/study_2163.py [--muonbench PROGRAM] [--output FOLDER] [--run] [--quick]
 
-Plans configs/study_2163_*.json on 8, 16 and 64 replicas of each stage (--quick: on 8 alone), prints a table in Markdown and
-writes it with every rank's bytes to FOLDER/state.json (results/study_2163). --run also runs the trimmed model under mpirun on 8
-ranks and writes FOLDER/trimmed.json. results/README.md defines the figures.
+Plans configs/study_2163_*.json on 8, 16 and 64 replicas of each stage (--quick: on 8 alone), prints a table in Markdown, writes
+it with every rank's bytes to FOLDER/state.json (results/study_2163), and draws the most replicas as FOLDER/state.png. --run also
+runs the trimmed model under mpirun on 8 ranks and writes FOLDER/trimmed.json. results/README.md defines the figures.
 
 The bar is the maintainers': who switches from Adam whose state is dealt out by rows must not run out of memory. So each row
 says whether some rank holds more state than the fullest rank of adam_dim0 did. Exit status: 0; 1 if a job failed or two
@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 
+import plot
+
 ROOT = pathlib.Path(__file__).absolute().parents[1]
 REPLICAS = (8, 16, 64)
 # Name of a scheme -> what asks for it; the last is adam_dim0 of the same plans.
@@ -33,6 +35,7 @@ SCHEMES = {
 }
 BASELINE = "adam_dim0"
 EMBEDDING = 129_280 * 7168
+USES = ("master", "momentum", "adam")
 # What tells how a run's seconds came about; names of hosts are left out.
 ENVIRONMENT = ("muonbench", "time", "cores", "oversubscribed", "blas_threads", "versions")
 
@@ -58,8 +61,13 @@ def mode_of(result, name):
     return next(mode for mode in result["modes"] if mode["mode"] == name)
 
 
-def state_of(mode):
-    return [rank["memory"]["state_bytes"] for rank in mode["ranks"]]
+def memory_of(mode):
+    """Per use, state of every rank."""
+    return {use: [rank["memory"][f"{use}_bytes"] for rank in mode["ranks"]] for use in USES}
+
+
+def state_of(memory):
+    return [sum(uses) for uses in zip(*memory.values())]
 
 
 def summary(state):
@@ -77,24 +85,25 @@ def stages_of(case, pp):
 
 
 def plan_case(program, config, replicas, overrides, pp=1):
-    """Per stage and scheme every rank's state bytes."""
+    """Per stage and scheme every rank's state bytes; and per scheme every rank's memory by use."""
     case = {"config": config, "replicas": replicas, "pp": pp, "set": overrides, "stages": {}}
     by_scheme = {}
     for scheme, wanted in SCHEMES.items():
         result = muonbench(program, "plan", config, [*overrides, *wanted])
-        by_scheme[scheme] = state_of(mode_of(result, "layer_wise"))
-        baseline = state_of(mode_of(result, BASELINE))
+        by_scheme[scheme] = memory_of(mode_of(result, "layer_wise"))
+        baseline = memory_of(mode_of(result, BASELINE))
         if by_scheme.setdefault(BASELINE, baseline) != baseline:
             raise Failure(f"{config}: {BASELINE} depends on {wanted}")
-    totals = {sum(by_scheme[scheme]) for scheme in SCHEMES}
+    states = {scheme: state_of(memory) for scheme, memory in by_scheme.items()}
+    totals = {sum(states[scheme]) for scheme in SCHEMES}
     if len(totals) != 1:
         raise Failure(f"{config} on {replicas}: state of all ranks differs between schemes: {totals}")
     for stage, ranks in stages_of(case, pp).items():
-        schemes = {scheme: summary(by_scheme[scheme][ranks]) for scheme in (*SCHEMES, BASELINE)}
+        schemes = {scheme: summary(states[scheme][ranks]) for scheme in (*SCHEMES, BASELINE)}
         for scheme in SCHEMES:
             schemes[scheme]["above_adam_dim0"] = schemes[scheme]["max"] > schemes[BASELINE]["max"]
         case["stages"][stage] = schemes
-    return case
+    return case, by_scheme
 
 
 def check_issue_figures(cases):
@@ -110,16 +119,29 @@ def check_issue_figures(cases):
 
 
 def plan_all(program, replicas):
+    """All cases, and the memory of the last: the most replicas of the most stages."""
     cases = []
     for moments in ("fp32", "bf16"):
-        case = plan_case(program, "study_2163_embedding.json", 8, [f"adam.moment_dtype={moments}"])
+        case, _ = plan_case(program, "study_2163_embedding.json", 8, [f"adam.moment_dtype={moments}"])
         cases.append({**case, "moments": moments})
     for pp in (1, 8):
         for count in replicas:
             overrides = [f"parallelism.dp={count}", f"parallelism.ep={count}"]
-            cases.append(plan_case(program, f"study_2163_pp{pp}.json", count, overrides, pp))
+            case, by_scheme = plan_case(program, f"study_2163_pp{pp}.json", count, overrides, pp)
+            cases.append(case)
     check_issue_figures(cases)
-    return cases
+    return cases, by_scheme
+
+
+def draw(case, by_scheme, path):
+    """Ranks of the case's stages side by side, a panel per scheme; a stage's ranks stand together."""
+    world = range(case["replicas"] * case["pp"])
+    ranks = [rank for stage in stages_of(case, case["pp"]).values() for rank in world[stage]]
+    panels = [plot.Panel(scheme, ranks, {use: [values[rank] for rank in ranks] for use, values in by_scheme[scheme].items()})
+              for scheme in (*SCHEMES, BASELINE)]
+    where = " and ".join(case["stages"])
+    plot.save(plot.draw_memory(panels), str(path),
+              f"Optimizer state per rank: DeepSeek-V3, pp {case['pp']}, {case['replicas']} replicas, {where}")
 
 
 def title_of(case):
@@ -162,7 +184,8 @@ def run_trimmed(program):
             raise Failure(f"{scheme} differs from duplicated: {mode['parity']}")
         others = {name: mode_of(result, name)["step_seconds"]["p50"] for name in ("duplicated", BASELINE)}
         rows.append({"scheme": scheme, "step_seconds_p50": mode["step_seconds"]["p50"], "same_run": others,
-                     **summary(state_of(mode)), "adam_dim0": summary(state_of(mode_of(result, BASELINE))),
+                     **summary(state_of(memory_of(mode))),
+                     "adam_dim0": summary(state_of(memory_of(mode_of(result, BASELINE)))),
                      "environment": {key: result["environment"][key] for key in ENVIRONMENT}})
     return rows
 
@@ -175,9 +198,10 @@ def main():
     parser.add_argument("--quick", action="store_true", help="8 replicas alone")
     arguments = parser.parse_args()
     try:
-        cases = plan_all(arguments.muonbench, REPLICAS[:1] if arguments.quick else REPLICAS)
+        cases, by_scheme = plan_all(arguments.muonbench, REPLICAS[:1] if arguments.quick else REPLICAS)
         arguments.output.mkdir(parents=True, exist_ok=True)
         (arguments.output / "state.json").write_text(json.dumps({"cases": cases}) + "\n", encoding="utf-8")
+        draw(cases[-1], by_scheme, arguments.output / "state.png")
         print(table(cases), *answer(cases), sep="\n\n")
         if arguments.run:
             rows = run_trimmed(arguments.muonbench)
@@ -185,7 +209,7 @@ def main():
             for row in rows:
                 print(f"trimmed, 8 ranks, {row['scheme']}: step {row['step_seconds_p50'] * 1e3:.1f} ms, state max/mean "
                       f"{row['max_over_mean']:.3f}, bits as duplicated")
-    except (Failure, OSError) as failure:
+    except (Failure, plot.UsageError, OSError) as failure:
         print(failure, file=sys.stderr)
         return 1
     return 0

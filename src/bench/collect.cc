@@ -152,6 +152,16 @@ double exchange_seconds(const ModeInfo& info) {
   return sum;
 }
 
+/// `overlapped`: the slowest rank's steps that were not drained.
+std::optional<OverlapInfo> overlap(const ModeInfo& info, const std::vector<double>& overlapped) {
+  if (overlapped.empty() || !info.step_seconds) return std::nullopt;
+  OverlapInfo found{info.step_seconds->p50, median(overlapped).value_or(0.0), std::nullopt};
+  const auto ns = info.phases_seconds.find(std::string(name_of(Phase::kNs)));
+  const double least = std::min(exchange_seconds(info), ns == info.phases_seconds.end() ? 0.0 : ns->second);
+  if (least > 0.0) found.efficiency = (found.serial_seconds - found.overlapped_seconds) / least;
+  return found;
+}
+
 ThroughputInfo throughput(const ModeInfo& info, const std::vector<RankCosts>& costs,
                           std::int64_t parameters) {
   ThroughputInfo rates;
@@ -202,6 +212,7 @@ CollectedMode collect_mode(const Mode& mode, const ResolvedRun& run, const ModeR
   const std::map<std::string, double> phases = run.config.run.timing == Timing::kPhases
                                                    ? phase_seconds(mode_run, control)
                                                    : std::map<std::string, double>();
+  const std::vector<double> overlapped = control.max(mode_run.overlapped);
   const std::vector<std::string> rows = control.gather(pack(std::vector{row_of(mode_run)}));
   const std::vector<std::string> row_checks = control.gather(pack(mode_run.checks));
   if (control.rank() != 0) return {};
@@ -225,6 +236,7 @@ CollectedMode collect_mode(const Mode& mode, const ResolvedRun& run, const ModeR
   }
   info.step_seconds = summarise(slowest);
   info.phases_seconds = phases;
+  info.overlap = overlap(info, overlapped);
   info.throughput = throughput(info, costs, run.params.elements().value());
   const bool checked = run.config.run.verify && mode_run.ending == Ending::kAllSteps;
   const Verified verified = checked ? Verified::kYes : Verified::kNo;

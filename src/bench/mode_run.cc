@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/bench/mode_run.h"
 
+#include <algorithm>
+
 #include "src/base/check.h"
 #include "src/bench/environment.h"
 #include "src/bench/rank_state.h"
@@ -60,10 +62,7 @@ class BoundMode {
 
   ModeRun run() {
     const TrafficCounters before = context_.comms.counters();
-    const std::int64_t steps = run_steps();
-    check_traffic(context_.comms.counters() - before - reduced_, run_.costs.counts, steps, "steps");
-    check_traffic(reduced_, count_before_step(program_, inputs_.grid, context_.rank), reductions_,
-                  "reductions of gradients");
+    std::int64_t steps = run_steps();
     run_.trace = tracer_.take();
     run_.process_peak_bytes = measured_peak_bytes(context_.device);
 
@@ -72,6 +71,10 @@ class BoundMode {
       run_.checks = check_rows(state_, inputs_, values_);
       run_.masters = state_.read_master();
     }
+    if (settings_.timing == Timing::kPhases && mode_.muon == MuonUse::kMuon) steps += run_overlapped(steps);
+    check_traffic(context_.comms.counters() - before - reduced_, run_.costs.counts, steps, "steps");
+    check_traffic(reduced_, count_before_step(program_, inputs_.grid, context_.rank), reductions_,
+                  "reductions of gradients");
     return std::move(run_);
   }
 
@@ -95,6 +98,19 @@ class BoundMode {
       run_step(step);
     }
     if (context_.progress != nullptr) context_.progress->clear();
+    return step;
+  }
+
+  /// From step `first` on. How many were run.
+  std::int64_t run_overlapped(std::int64_t first) {
+    const std::int64_t steps = std::min(settings_.steps, kMostOverlapped);
+    std::int64_t step = 0;
+    for (; step < steps && run_.ending == Ending::kAllSteps && !context_.interrupted(); ++step) {
+      state_.load_gradients(values_, first + step);
+      expect(text("step {}, not drained between phases", first + step));
+      run_.overlapped.push_back(
+          executor_.run_step(StepContext{first + step}, PhaseTiming::kOff, nullptr).seconds);
+    }
     return step;
   }
 

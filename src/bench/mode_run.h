@@ -53,6 +53,7 @@ struct ModeRun {
   std::optional<double> first_step_seconds;
   Ending ending = Ending::kAllSteps;
   std::vector<StepTimes> steps;      ///< timed steps
+  std::vector<double> overlapped;    ///< seconds of steps in which no phase waits for another, see run_mode()
   std::vector<RankStepTrace> trace;  ///< of the timed steps, if they were traced
   std::vector<RowCheck> checks;      ///< empty unless verified
   std::vector<MasterRows> masters;   ///< empty unless verified: the final master copies
@@ -62,6 +63,10 @@ struct ModeRun {
 /// run.verify. Ranks start each step together (a barrier outside the timed part); gradients are made before
 /// it, and under timing phases summed over replicas before that. Throws RuntimeFailure if a step moved other
 /// bytes or made other collectives than the program says.
+///
+/// Under timing phases a mode with NS goes on for as many steps, at most kMostOverlapped, after the state was
+/// read back: without draining the device between phases, so that what overlaps shows.
+inline constexpr int kMostOverlapped = 10;
 [[nodiscard]] ModeRun run_mode(const Mode& mode, const StepInputs& inputs, const RunSettings& settings,
                                const ValueSource& values, RankContext& context);
 

@@ -91,6 +91,14 @@ struct ParamInfo {
   std::optional<std::string> digest;  ///< 16 hex digits
 };
 
+/// How much of exchange and NS went on at once: (serial - overlapped) / min(exchange, NS), medians of
+/// seconds.
+struct OverlapInfo {
+  double serial_seconds = 0;         ///< a step whose phases wait for one another
+  double overlapped_seconds = 0;     ///< a step of the same run in which none does
+  std::optional<double> efficiency;  ///< none without exchange or without NS
+};
+
 struct ThroughputInfo {
   std::optional<double> ns_tflops, parameters_per_second, exchange_algbw_gbs, exchange_busbw_gbs;
 };
@@ -113,6 +121,7 @@ struct ModeInfo {
   std::optional<TimeSummary> step_seconds;
   std::optional<double> first_step_seconds;
   std::map<std::string, double> phases_seconds;  ///< empty under timing step
+  std::optional<OverlapInfo> overlap;
   ThroughputInfo throughput;
   std::optional<double> speedup_vs_duplicated, ns_cost_max_over_mean, state_max_over_mean;
   std::string ns_algorithm;  ///< what ran
@@ -121,8 +130,8 @@ struct ModeInfo {
   std::optional<std::int64_t> nonfinite_values;
   std::vector<ParamInfo> params;
   ConcurrentGroupsInfo concurrent_groups;
-  std::vector<OwnerInfo> owners;  ///< empty where the mode has none
-  std::vector<HomeInfo> homes;    ///< empty where they are the result's
+  std::vector<OwnerInfo> owners;                       ///< empty where the mode has none
+  std::vector<HomeInfo> homes;                         ///< empty where they are the result's
   std::optional<std::vector<DecisionInfo>> decisions;  ///< of a mode that decides weight by weight
 };
 

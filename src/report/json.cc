@@ -180,6 +180,13 @@ Json decisions_json(const std::optional<std::vector<DecisionInfo>>& decisions) {
   return out;
 }
 
+Json overlap_json(const std::optional<OverlapInfo>& overlap, const std::string& field) {
+  if (!overlap) return nullptr;
+  return {{"serial_seconds", number(overlap->serial_seconds, field + ".serial_seconds")},
+          {"overlapped_seconds", number(overlap->overlapped_seconds, field + ".overlapped_seconds")},
+          {"efficiency", number(overlap->efficiency, field + ".efficiency")}};
+}
+
 Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
   const std::string field = text("modes[{}]", mode.mode);
   const auto of = [&field](std::string_view key) { return text("{}.{}", field, key); };
@@ -205,7 +212,8 @@ Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
           {"concurrent_groups", concurrent_groups_json(mode.concurrent_groups)},
           {"owners", mode.owners.empty() ? Json() : owners_json(mode.owners)},
           {"homes", mode.homes.empty() ? Json() : homes_json(mode.homes)},
-          {"decisions", decisions_json(mode.decisions)}};
+          {"decisions", decisions_json(mode.decisions)},
+          {"overlap", overlap_json(mode.overlap, of("overlap"))}};
 }
 
 Json config_json(const std::string& resolved) {

@@ -13,7 +13,7 @@ TOP = ["schema_version", "complete", "status", "config", "argv", "environment", 
 MODE = [
     "mode", "step_seconds", "first_step_seconds", "phases_seconds", "throughput", "speedup_vs_duplicated",
     "ns_cost_max_over_mean", "state_max_over_mean", "ranks", "parity", "nonfinite_values", "params", "ns_algorithm",
-    "concurrent_groups", "owners", "homes", "decisions",
+    "concurrent_groups", "owners", "homes", "decisions", "overlap",
 ]  # fmt: skip
 MEMORY = [
     "weights_bytes", "master_bytes", "momentum_bytes", "adam_bytes", "pad_bytes", "gradient_bytes", "exchange_bytes",
@@ -64,6 +64,7 @@ class Streams(CliTest):
             self.assertEqual(len(times["samples"]), 1)
             self.assertEqual({times[key] for key in ("min", "p50", "p95", "max", "mean")}, set(times["samples"]))
             self.assertIsNone(mode["phases_seconds"])
+            self.assertIsNone(mode["overlap"])
             self.assertIsNone(mode["throughput"]["exchange_busbw_gbs"])
         environment = document["environment"]
         self.assertEqual(sum(environment["ranks_per_host"].values()), 4)
@@ -183,6 +184,19 @@ class Times(CliTest):
             # A group of two counts its own block: half of what it exchanges stays.
             self.assertGreater(throughput["exchange_algbw_gbs"], throughput["exchange_busbw_gbs"])
         self.assertLessEqual({"stage1_forward", "stage2_forward"}, set(run.mode("layer_sharded")["phases_seconds"]))
+        for mode in run.result["modes"]:
+            self.assert_overlap_follows_from_times(mode)
+
+    def assert_overlap_follows_from_times(self, mode):
+        overlap, phases = mode["overlap"], mode["phases_seconds"]
+        if "ns" not in phases:
+            self.assertIsNone(overlap)
+            return
+        self.assertEqual(overlap["serial_seconds"], mode["step_seconds"]["p50"])
+        self.assertGreater(overlap["overlapped_seconds"], 0)
+        least = min(phases["ns"], sum(phases.get(phase, 0) for phase in EXCHANGE))
+        saved = overlap["serial_seconds"] - overlap["overlapped_seconds"]
+        self.assertAlmostEqual(overlap["efficiency"] * least, saved, delta=1e-9)
 
     def test_stand_beside_the_work_that_was_done_in_them(self):
         for size, flops in ((128, 62_914_560), (1024, 32_212_254_720)):

@@ -30,6 +30,7 @@ class Study(CliTest):
         for case in cases:
             for schemes in case["stages"].values():
                 self.assertEqual(len({sum(schemes[scheme]["state_bytes"]) for scheme in (*WHOLE, "hybrid")}), 1)
+        self.assertEqual((output / "state.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertIn("hybrid: never above adam_dim0", run.stdout)
         self.assertIn("| embedding | 8 | all | hybrid | 1.390 | 1.390 | 1.000 | 0 | no |", run.stdout)
 

@@ -38,14 +38,6 @@ class LayerWise : public testing::Test {
     return run_on_all_ranks(mode, *run, here.context());
   }
 
-  Outcome alone(std::string_view mode, const RunConfig& config) {
-    const RankGrid one(GridShape{});
-    CommSet no_comms(one, WorldRank(0),
-                     [](const std::vector<WorldRank>&) { return std::unique_ptr<Comm>(); });
-    RankContext context{WorldRank(0), *world_.device, no_comms, world_.control};
-    return run_alone(mode, config, context);
-  }
-
   void expect_as_alone(const RunConfig& config, const Outcome& reference) {
     SCOPED_TRACE(describe(config));
     const Outcome outcome = on_all("layer_wise", config);
@@ -67,26 +59,11 @@ std::vector<Parameter> with_experts() {
   return params;
 }
 
-/// Every way to share the job out to dp, gtp_remat and tp.
-std::vector<ParallelismConfig> layouts(int ranks) {
-  std::vector<ParallelismConfig> all;
-  for (int dp = 1; dp <= ranks; ++dp) {
-    for (int tp = 1; tp <= ranks; ++tp) {
-      if (ranks % (dp * tp) != 0) continue;
-      all.emplace_back();
-      all.back().dp = dp;
-      all.back().tp = tp;
-      all.back().gtp_remat = ranks / (dp * tp);
-    }
-  }
-  return all;
-}
-
 TEST_F(LayerWise, EqualsUnshardedBitForBitInEveryLayoutAndPolicy) {
   RunConfig config = run_config(mixed_params(), {1, 1});
-  const Outcome reference = alone("duplicated", config);
+  const Outcome reference = alone(world_, "duplicated", config);
   expect_sound(reference);
-  for (const ParallelismConfig& layout : layouts(ranks())) {
+  for (const ParallelismConfig& layout : layouts_of(ranks())) {
     config.parallelism = layout;
     for (const auto& [policy, name] : kOwnerPolicyNames) {
       for (const auto& [adam_way, way] : kLayerWiseAdamNames) {
@@ -101,12 +78,12 @@ TEST_F(LayerWise, EqualsUnshardedForExpertsOverEpAndStagesOverPp) {
   RunConfig config = run_config(with_experts(), {1, 1});
   for (std::size_t i = 0; i < config.model.params->size(); ++i)
     (*config.model.params)[i].group = (*config.model.params)[i].expert ? "expert" : "dense";
-  const Outcome reference = alone("duplicated", config);
+  const Outcome reference = alone(world_, "duplicated", config);
   for (const int pp : {1, 2}) {
     for (const int ep : {1, 2, 4}) {
       for (const int expert_gtp_remat : {1, 2}) {
         if (ranks() % (pp * ep * expert_gtp_remat) != 0) continue;
-        for (ParallelismConfig layout : layouts(ranks() / pp)) {
+        for (ParallelismConfig layout : layouts_of(ranks() / pp)) {
           if (layout.dp == 1 && layout.tp > 1) continue;  // some of them will do
           layout.pp = pp;
           layout.ep = ep;
@@ -126,8 +103,8 @@ TEST_F(LayerWise, EqualsUnshardedForWeightsInFp32AndFusedOnesTakenApart) {
   RunConfig config = run_config(fused_params(), {1, 1});
   config.run.param_dtype = DType::kFp32;
   config.muon.split_qkv = true;
-  const Outcome reference = alone("duplicated", config);
-  for (const ParallelismConfig& layout : layouts(ranks())) {
+  const Outcome reference = alone(world_, "duplicated", config);
+  for (const ParallelismConfig& layout : layouts_of(ranks())) {
     config.parallelism = layout;
     expect_as_alone(config, reference);
   }
@@ -136,7 +113,7 @@ TEST_F(LayerWise, EqualsUnshardedForWeightsInFp32AndFusedOnesTakenApart) {
 TEST_F(LayerWise, StateOfAllRanksIsThatOfTheUnshardedModelWhereNoAxisKeepsCopies) {
   RunConfig config = run_config(mixed_params(), {1, 1});
   config.parallelism.pad_for_alignment = 0;
-  const Outcome reference = alone("layer_sharded", config);
+  const Outcome reference = alone(world_, "layer_sharded", config);
   config.parallelism.dp = ranks();
   for (const auto& [adam_way, way] : kLayerWiseAdamNames) {
     config.layer_wise.adam = adam_way;
@@ -146,12 +123,13 @@ TEST_F(LayerWise, StateOfAllRanksIsThatOfTheUnshardedModelWhereNoAxisKeepsCopies
 
 TEST_F(LayerWise, Bf16MomentsMakeTheSameBitsShardedOrNot) {
   RunConfig config = run_config(mixed_params(), {1, 1});
-  const Outcome wide = alone("adam_replicated", config);
+  const Outcome wide = alone(world_, "adam_replicated", config);
   config.adam.moment_dtype = DType::kBf16;
-  const Outcome muon = alone("duplicated", config), all_adam = alone("adam_replicated", config);
+  const Outcome muon = alone(world_, "duplicated", config),
+                all_adam = alone(world_, "adam_replicated", config);
   const ParamSet params = resolve(config)->params;
   EXPECT_NE(unequal(all_adam, wide, params), kNone) << "rounding of moments shows after five steps";
-  for (const ParallelismConfig& layout : layouts(ranks())) {
+  for (const ParallelismConfig& layout : layouts_of(ranks())) {
     config.parallelism = layout;
     SCOPED_TRACE(describe(config));
     for (const char* mode : {"layer_wise", "layer_sharded", "duplicated"})

@@ -42,16 +42,9 @@ class Parity : public testing::Test {
                                  check(run, context);
                                });
   }
-  Outcome alone(std::string_view mode, const RunConfig& config) {
-    const RankGrid one(GridShape{});
-    CommSet no_comms(one, WorldRank(0),
-                     [](const std::vector<WorldRank>&) { return std::unique_ptr<Comm>(); });
-    RankContext context{WorldRank(0), *world_.device, no_comms, world_.control};
-    return run_alone(mode, config, context);
-  }
   /// Both Muon modes against one rank.
   void expect_muon_parity(const RunConfig& config) {
-    const Outcome reference = alone("duplicated", config);
+    const Outcome reference = alone(world_, "duplicated", config);
     expect_sound(reference);
     on_every_domain(config, [&](const ResolvedRun& run, RankContext& context) {
       for (const char* mode : {"layer_sharded", "duplicated"}) {
@@ -133,7 +126,7 @@ TEST_F(Parity, WeightDecayMethodsDifferFromOneAnother) {
   config.muon.lr = 0.125;
   for (const auto& [method, name] : kWeightDecayMethodNames) {
     config.muon.weight_decay_method = method;
-    outcomes.push_back(alone("duplicated", config));
+    outcomes.push_back(alone(world_, "duplicated", config));
   }
   const std::size_t weight = 0;
   for (std::size_t a = 0; a < outcomes.size(); ++a)
@@ -145,7 +138,7 @@ TEST_F(Parity, HoldsForEveryHomePolicy) {
   for (const HomePolicy policy : {HomePolicy::kRoundRobin, HomePolicy::kExplicit}) {
     RunConfig config = mixed(16);
     config.muon.home_policy = policy;
-    const Outcome reference = alone("duplicated", config);
+    const Outcome reference = alone(world_, "duplicated", config);
     on_every_domain(config, [&](const ResolvedRun& run, RankContext& context) {
       RunConfig with_homes = run.config;
       const DomainShape domain{run.config.parallelism.gtp_remat, run.config.parallelism.tp};
@@ -171,7 +164,7 @@ TEST_F(Parity, AdamByRowsEqualsReplicatedAdamAndOneRankBitForBit) {
   for (const bool decoupled : {true, false}) {
     RunConfig config = mixed(16);
     config.adam.decoupled_weight_decay = decoupled;
-    const Outcome reference = alone("adam_replicated", config);
+    const Outcome reference = alone(world_, "adam_replicated", config);
     on_every_domain(config, [&](const ResolvedRun& run, RankContext& context) {
       for (const char* mode : {"adam_dim0", "adam_replicated"}) {
         const Outcome outcome = run_on_all_ranks(mode, run, context);
@@ -200,7 +193,7 @@ TEST_F(Parity, ReplicasAgreeWhateverTheBatchSize) {
   // Larger batches may round otherwise than single matrices; copies of one weight must still be equal on all
   // ranks, which merge_checks compares. 7e-4: what one ulp of bf16 has been seen to grow to over five NS
   // steps.
-  const Outcome single = alone("duplicated", mixed(16));
+  const Outcome single = alone(world_, "duplicated", mixed(16));
   RunConfig config = mixed(16);
   config.muon.ns_batch_size = 4;
   on_every_domain(config, [&](const ResolvedRun& run, RankContext& context) {
@@ -216,7 +209,7 @@ TEST_F(Parity, AWeightWithoutGradientKeepsItsBitsAndChangesNothingElse) {
   RunConfig config = mixed(16);
   RunConfig without = config;
   std::erase_if(*without.model.params, [](const ParamConfig& entry) { return entry.gradient == "none"; });
-  const Outcome reference = alone("duplicated", without);
+  const Outcome reference = alone(world_, "duplicated", without);
   on_every_domain(config, [&](const ResolvedRun& run, RankContext& context) {
     const Outcome outcome = run_on_all_ranks("layer_sharded", run, context);
     std::size_t other = 0;

@@ -15,49 +15,14 @@ namespace {
 
 const std::vector<std::string> kNone;
 
-/// Every combination that `precision` allows, the default among them.
-std::vector<MuonConfig> all_ways(MuonConfig muon) {
-  std::vector<MuonConfig> ways;
-  for (const auto& [exchange, exchange_name] : kExchangeWayNames) {
-    for (const auto& [dtype, dtype_name] : kDTypeNames) {
-      if (dtype == DType::kBf16 && muon.fp32_matmul_prec != MatmulPrecision::kMedium) continue;
-      for (const auto& [gtp_only, gtp_only_name] : kGtpOnlyHomesNames) {
-        for (const int waves : {1, 3}) {
-          muon.exchange = exchange;
-          muon.return_dtype = dtype;
-          muon.gtp_only_homes = gtp_only;
-          muon.exchange_chunks = waves;
-          ways.push_back(muon);
-        }
-      }
-    }
-  }
-  return ways;
-}
-
-std::string describe(DomainShape domain, const MuonConfig& way) {
-  return std::to_string(domain.gtp_remat) + " x " + std::to_string(domain.tp) + ", " +
-         std::string(name_in(kExchangeWayNames, way.exchange)) + ", " +
-         std::string(name_in(kDTypeNames, way.return_dtype)) + ", " +
-         std::string(name_in(kGtpOnlyHomesNames, way.gtp_only_homes)) + ", " +
-         std::to_string(way.exchange_chunks) + " waves";
-}
-
 class Travel : public testing::Test {
  protected:
   void expect_bits_of_one_rank(const RunConfig& config) {
-    Outcome reference;
-    {
-      const RankGrid one(GridShape{});
-      CommSet no_comms(one, WorldRank(0),
-                       [](const std::vector<WorldRank>&) { return std::unique_ptr<Comm>(); });
-      RankContext context{WorldRank(0), *world_.device, no_comms, world_.control};
-      reference = run_alone("duplicated", config, context);
-    }
+    const Outcome reference = alone(world_, "duplicated", config);
     on_every_domain(world_, config,
-                    [&](const ResolvedRun& on_domain, DomainShape domain, RankContext& context) {
-                      for (const MuonConfig& way : all_ways(config.muon)) {
-                        SCOPED_TRACE(describe(domain, way));
+                    [&](const ResolvedRun& on_domain, DomainShape /*domain*/, RankContext& context) {
+                      for (const MuonConfig& way : ways_to_travel(config.muon)) {
+                        SCOPED_TRACE(describe(on_domain.config.parallelism) + ", " + describe(way));
                         RunConfig with_way = on_domain.config;
                         with_way.muon = way;
                         const auto run = resolve(with_way);

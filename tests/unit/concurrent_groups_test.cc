@@ -217,14 +217,14 @@ TEST(ConcurrentGroups, WavesBesideTheirNsHaveTheBitsOfOneQueueToo) {
     SCOPED_TRACE(describe(shape));
     RunConfig config = grouped_config(shape);
     const ParamSet params = resolve(config)->params;
-    const Outcome at_once = outcome_of(config, QueueUse::kSwitchedOff);
+    const Outcome at_once = outcome_of("layer_sharded", config, QueueUse::kSwitchedOff);
     for (const auto& [exchange, name] : kExchangeWayNames) {
       config.muon.exchange = exchange;
       config.muon.return_dtype = exchange == ExchangeWay::kFused ? DType::kBf16 : DType::kFp32;
       config.muon.gtp_only_homes = GtpOnlyHomes::kSingle;
       config.muon.exchange_chunks = 3;
       for (int repeat = 0; repeat < 3; ++repeat) {
-        const Outcome in_waves = outcome_of(config, QueueUse::kConcurrent);
+        const Outcome in_waves = outcome_of("layer_sharded", config, QueueUse::kConcurrent);
         EXPECT_EQ(in_waves.faults, std::vector<std::string>());
         EXPECT_EQ(unequal(at_once, in_waves, params), std::vector<std::string>()) << name;
       }

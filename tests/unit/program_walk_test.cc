@@ -29,7 +29,8 @@ void walk(const TestModel& model, std::string_view mode) {
   ASSERT_NO_THROW(walk.run());
   ASSERT_NO_THROW(walk.check_weights());
   const bool muon_mode = mode_named(mode).muon == MuonUse::kMuon;
-  const bool everywhere = mode != "layer_sharded", is_distributed = mode == "distributed" || mode == "auto";
+  const bool everywhere = mode != "layer_sharded" && mode != "layer_wise";
+  const bool is_distributed = mode == "distributed" || mode == "auto";
   for (int r = 0; r < model.grid().world_size(); ++r) {
     const WorldRank rank(r);
     for (int i = 0; i < model.params().size(); ++i) {

@@ -59,6 +59,7 @@ namespace muonbench {
   measured.concurrent_groups = {true, 2, "a and b share the tp communicator"};
   measured.owners = {{"w", 1}};
   measured.homes = {{"w", 1, std::nullopt}};
+  measured.overlap = OverlapInfo{0.75, 0.5, 0.25};
   measured.decisions = std::vector{DecisionInfo{"w", "distributed"}};
   measured.params = {{"w", {8, 16}, "tp", HomeInfo{"w", 0, 1}, 0.125, 0.25, "00000000000000ff"}};
 

@@ -165,6 +165,9 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/0/homes/0/t null
 /modes/0/decisions/0/param "w"
 /modes/0/decisions/0/runs "distributed"
+/modes/0/overlap/serial_seconds 0.75
+/modes/0/overlap/overlapped_seconds 0.5
+/modes/0/overlap/efficiency 0.25
 /modes/1/mode "adam_dim0"
 /modes/1/step_seconds null
 /modes/1/first_step_seconds null
@@ -216,6 +219,7 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/1/owners null
 /modes/1/homes null
 /modes/1/decisions null
+/modes/1/overlap null
 )";
 
 TEST(Json, HoldsEveryKeyOfTheSchemaInItsOrderWithItsType) {
