@@ -23,6 +23,8 @@ programs=(
   tests/mpi/parity_test_program
   tests/mpi/layer_wise_test_program
   tests/mpi/closed_forms_test_program
+  tests/mpi/fp64_reference_test_program
+  tests/mpi/every_mode_test_program
 )
 
 case "${1-}" in
@@ -140,6 +142,8 @@ comm_test=$bin/tests/cuda/comm_test_program
 parity_test=$bin/tests/mpi/parity_test_program
 layer_wise_test=$bin/tests/mpi/layer_wise_test_program
 closed_forms_test=$bin/tests/mpi/closed_forms_test_program
+fp64_test=$bin/tests/mpi/fp64_reference_test_program
+every_mode_test=$bin/tests/mpi/every_mode_test_program
 golden() { golden_words=("$muonbench" golden tests/golden/golden.json --set run.backend=cuda --set "run.transport=$1"); }
 
 { nvidia-smi -L; nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv; "$muonbench" --version; } >>"$log" 2>&1
@@ -169,6 +173,11 @@ done
 for n in 1 4; do
   step "closed forms over mpi, $n ranks on one GPU" 90 "${one[@]}" "${over_mpi[@]}" "${job[@]}" $n "$closed_forms_test"
 done
+step "fp64 reference over mpi, 4 ranks on one GPU" 90 "${one[@]}" "${over_mpi[@]}" "${job[@]}" 4 "$fp64_test"
+for n in 1 4 8; do
+  step "every mode and way to travel over mpi, $n ranks on one GPU" 240 \
+    "${one[@]}" "${over_mpi[@]}" "${job[@]}" $n "$every_mode_test"
+done
 for cases in Transports Ho23Gpus Ho12BitParity Tf32 Ho11ConcurrentGroups CpuAgainstCuda OutOfMemory Watchdog \
   Ho17LargeMessages; do
   step "field cases: $cases" 150 python3 tests/cuda/field_cases_test.py -v $cases
@@ -181,6 +190,9 @@ if [ "$gpu_count" -gt 1 ]; then
     "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$layer_wise_test"
   step "closed forms over nccl, $gpu_count ranks" 90 \
     "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$closed_forms_test"
+  step "fp64 reference over nccl, $gpu_count ranks" 90 "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$fp64_test"
+  step "every mode and way to travel over nccl, $gpu_count ranks" 240 \
+    "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$every_mode_test"
   step "golden files over nccl, $gpu_count ranks" 60 "${all[@]}" "${job[@]}" "$gpu_count" "${golden_words[@]}"
 else
   not_run "nccl between ranks" "one GPU"

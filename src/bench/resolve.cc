@@ -206,7 +206,7 @@ void send_in_waves(const RunConfig& config, StepInputs& inputs) {
   OwnedParams& owned = inputs.layer_wise;
   inputs.travel.wave_of = waves_of(inputs, inputs.homes, {}, waves);
   owned.wave_of = waves_of(inputs, owned.homes, owned.owners, waves);
-  if (config.run.backend == Backend::kCuda) inputs.queues.ns_offset = inputs.queues.count;
+  if (config.run.backend == Backend::kCuda) inputs.queues.put_ns_beside();
 }
 
 }  // namespace
@@ -235,8 +235,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
                                                       config.parallelism.pad_for_alignment));
   }
   refuse_uncountable_bytes(params, inputs.specs);
-  if (std::find(config.modes.begin(), config.modes.end(), "distributed") != config.modes.end())
-    refuse_uncountable_grams(params, inputs.splits, inputs.specs, inputs.ns);
+  if (config.runs("distributed")) refuse_uncountable_grams(params, inputs.splits, inputs.specs, inputs.ns);
   inputs.queues = queue_groups(inputs.groups, grid, queue_use(config),
                                std::string(name_in(kBackendNames, config.run.backend)), config.muon.exchange);
   inputs.moment_dtype = config.adam.moment_dtype;

@@ -201,7 +201,7 @@ class Session {
     const ParityInfo& parity = collected.info.parity;
     if (parity.bit_identical == false && promises_bits(mode)) {
       fault(text("differs from {}, max_abs_diff {}", kReferenceMode,
-                 parity.max_abs_diff ? text("{}", *parity.max_abs_diff) : "not finite"));
+                 parity.max_abs_diff ? text("{}", *parity.max_abs_diff) : parity.why.value_or("not finite")));
     }
   }
 

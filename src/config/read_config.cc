@@ -58,20 +58,17 @@ void check_travel(const Key& top, const RunConfig& config) {
     top.at("muon.return_dtype")
         .reject(text("fp32, as muon.fp32_matmul_prec is {} and NS ends in bf16 in medium alone",
                      name_in(kMatmulPrecisionNames, config.muon.fp32_matmul_prec)));
-  const auto is_listed = [&](std::string_view mode) {
-    return std::find(config.modes.begin(), config.modes.end(), mode) != config.modes.end();
-  };
-  if (is_listed("layer_sharded") || is_listed("layer_wise")) return;
+  if (config.runs("layer_sharded") || config.runs("layer_wise")) return;
   const MuonConfig& given = config.muon;
   const MuonConfig initial;
-  const auto refuse_unless = [&](bool is_default, const char* path, std::string_view default_json) {
+  const auto refuse_unless = [&](bool is_default, const char* path, std::string_view default_word) {
     if (!is_default)
-      top.at(path).reject(text("{}, as none of modes is layer_sharded or layer_wise", default_json));
+      top.at(path).reject(text("{}, as none of modes is layer_sharded or layer_wise", default_word));
   };
-  refuse_unless(given.exchange == initial.exchange, "muon.exchange", "\"two_stage\"");
-  refuse_unless(given.return_dtype == initial.return_dtype, "muon.return_dtype", "\"fp32\"");
+  refuse_unless(given.exchange == initial.exchange, "muon.exchange", "two_stage");
+  refuse_unless(given.return_dtype == initial.return_dtype, "muon.return_dtype", "fp32");
   refuse_unless(given.exchange_chunks == initial.exchange_chunks, "muon.exchange_chunks", "1");
-  refuse_unless(given.gtp_only_homes == initial.gtp_only_homes, "muon.gtp_only_homes", "\"column\"");
+  refuse_unless(given.gtp_only_homes == initial.gtp_only_homes, "muon.gtp_only_homes", "column");
 }
 
 /// Factors of a number of ranks, each of which may be as large as the number itself.
@@ -120,7 +117,7 @@ void check_qkv_splits(const Key& top, const RunConfig& config) {
 
 /// Options of a mode that does not run would be ignored.
 void check_layer_wise(const Key& top, const RunConfig& config) {
-  if (std::find(config.modes.begin(), config.modes.end(), "layer_wise") != config.modes.end()) return;
+  if (config.runs("layer_wise")) return;
   const LayerWiseConfig unset;
   const auto refuse = [&](const char* key, std::string_view expected) {
     top.at(key).reject(text("{}, as layer_wise is not among modes", expected));

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/dtype.h"
@@ -110,6 +112,9 @@ struct RunConfig {
   GradientsConfig gradients;
   RunSettings run;
   std::map<std::string, Bounds> require;  ///< by "MODE.field"
+  [[nodiscard]] bool runs(std::string_view mode) const {
+    return std::find(modes.begin(), modes.end(), mode) != modes.end();
+  }
   std::string resolved_json;  ///< every key with its value, defaults filled in: what goes into a result
 };
 

@@ -23,6 +23,9 @@ struct GroupQueues {
 
   int ns_offset = 0;  ///< from a pipeline's queue to that of its NS, beside which other waves travel
 
+  /// Each pipeline gets a queue more, for its NS.
+  void put_ns_beside() { ns_offset = count; }
+
   [[nodiscard]] int queue_of(std::size_t group) const { return of_group.empty() ? 0 : of_group.at(group); }
   [[nodiscard]] int ns_queue_of(std::size_t group) const { return queue_of(group) + ns_offset; }
   [[nodiscard]] bool concurrent() const { return count > 1; }

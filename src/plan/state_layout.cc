@@ -42,8 +42,8 @@ StateRows state_rows(const ParamShardSpec& spec, StatePlacement placement, Famil
     case StatePlacement::kAdamByOwnersRows: {
       // dp is the slowest axis of a group, so that a replica's ranks stand together.
       const int in_replica = grid.group_size({family, spec.replicated_axes()});
-      const GroupSpan owners{owner * in_replica, in_replica};
-      return {deal_rows(extent.rows.count, owners, me), equal_rows, owners, true};
+      const GroupSpan of_owner{owner * in_replica, in_replica};
+      return {deal_rows(extent.rows.count, of_owner, me), equal_rows, of_owner, true};
     }
   }
   return {};

@@ -11,7 +11,8 @@
 
 namespace muonbench {
 
-/// How routed weights travel to their homes and their updates back. All ways give the same bits.
+/// How routed weights travel to their homes and their updates back. All ways give the same bits
+/// where NS takes matrices one by one; batches form within a wave.
 struct Travel {
   ExchangeWay exchange = ExchangeWay::kTwoStage;
   /// Of updates on the way back. bf16: as NS leaves them before they are scaled, which the receiver does

@@ -41,8 +41,8 @@ class LayerShardedGroup {
         ns_queue_(waves_.size() > 1 ? queues.ns : queues.travel) {}
 
   /// While a wave is in NS, the one before returns and the one behind comes. What starts their first
-  /// collectives goes before NS, so that they are under way also where work is done while it is enqueued;
-  /// what waits for them comes behind it.
+  /// collectives goes before NS of that wave, so that they are under way also where work is done while it is
+  /// enqueued; what waits for them comes behind it.
   void emit() {
     momentum(waves_.empty() ? nullptr : &waves_.front(), replicated_);
     replicated();

@@ -10,7 +10,7 @@ namespace muonbench {
 enum class Phase {
   kMomentum,
   kNsReplicated,
-  kGather,  ///< duplicated: all_gather of the shards
+  kGather,  ///< duplicated and distributed: all_gather of the shards
   kStage1Forward,
   kStage2Forward,
   kNs,

@@ -114,8 +114,7 @@ TestModel::TestModel(std::vector<Parameter> params, GridShape shape, const Model
     for (const ParamIndex p : group.params) by_owner[owned.owners[p.at()]].push_back(p);
     for (const auto& [owner, own] : by_owner) give_homes(options, group, own, owned.homes, owned.wave_of);
   }
-  if (options.waves > 1 && options.queues == QueueUse::kConcurrent)
-    inputs_.queues.ns_offset = inputs_.queues.count;
+  if (options.waves > 1 && options.queues == QueueUse::kConcurrent) inputs_.queues.put_ns_beside();
 }
 
 void TestModel::give_homes(const ModelOptions& options, const ParamGroup& group,

@@ -176,8 +176,7 @@ RunConfig grouped_config(const GridShape& shape) {
 Outcome outcome_of(std::string_view mode, const RunConfig& config, QueueUse use) {
   const auto run = resolve(config);
   run->inputs.queues = queue_groups(run->inputs.groups, run->grid, use, "test", config.muon.exchange);
-  if (config.muon.exchange_chunks > 1 && use == QueueUse::kConcurrent)
-    run->inputs.queues.ns_offset = run->inputs.queues.count;
+  if (config.muon.exchange_chunks > 1 && use == QueueUse::kConcurrent) run->inputs.queues.put_ns_beside();
   Outcome outcome;
   const auto errors = run_as_threads(
       run->grid,

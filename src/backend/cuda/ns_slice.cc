@@ -18,8 +18,7 @@ class NsSliceKernel final : public Kernel {
         work_(std::move(work)),
         products_(device, matmul, work_.slice, work_.options, work_.scratch,
                   static_cast<int>(work_.data.size())),
-        scale_(scale_factor(work_.options.scale_mode, work_.matrix)),
-        extra_scale_(static_cast<float>(work_.options.extra_scale_factor)) {
+        scale_(ns_scale(work_.matrix, work_.options)) {
     MUONBENCH_CHECK(work_.step >= 0 && work_.step < std::ssize(work_.options.steps), "NS step {} of {}",
                     work_.step, work_.options.steps.size());
     data_ = device.make_table(work_.data);
@@ -45,8 +44,8 @@ class NsSliceKernel final : public Kernel {
         break;
       case NsPart::kScaleOut:
         launch_scale_out(data_.as<float* const>(),
-                         products_.iterate(static_cast<int>(work_.options.steps.size())), scale_,
-                         extra_scale_, stream);
+                         products_.iterate(static_cast<int>(work_.options.steps.size())), scale_.factor,
+                         scale_.extra, stream);
         break;
     }
   }
@@ -55,7 +54,7 @@ class NsSliceKernel final : public Kernel {
   CudaDevice& device_;
   BoundNsSlice work_;
   NsProducts products_;
-  float scale_, extra_scale_;
+  NsScale scale_;
   DeviceTable data_, norm_parts_;
 };
 
