@@ -22,7 +22,7 @@ const std::vector<Mode>& modes() {
        Pipelines::kPerGroup, "layer_sharded in the one replica that keeps a weight's state, then all get it",
        emit_layer_wise},
       {"auto", MuonUse::kMuon, BitPromise::kNone, CostsDependOn::kShardsAndSums, Pipelines::kOneForAll,
-       "each weight as duplicated or distributed, whichever takes fewer FLOPs", emit_auto,
+       "duplicated, but for dense weights over gtp_remat that distributed runs with fewer FLOPs", emit_auto,
        WeightsRun::kAsDecided},
       {"adam_dim0", MuonUse::kAdamOnly, BitPromise::kNone, CostsDependOn::kShards, Pipelines::kOneForAll,
        "Adam on all, state dealt out by rows", emit_adam_dim0},
