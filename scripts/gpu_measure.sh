@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Measures what this machine's GPUs can show, with programs that are built already (bazel build --config=cuda //:muonbench
-# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some five minutes:
+# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some five minutes (on one GPU; some eight on several):
 #   scripts/gpu_measure.sh FOLDER
 # One GPU: its pieces (gpu_bench), a whole model on one rank, and 8 ranks that share it. Several: whole models and plain
 # collectives over NCCL. Results are JSON files in FOLDER; their tables (scripts/gpu_table.py) come last.
@@ -66,6 +66,15 @@ else
   step $ranks llama3_8b_${ranks}gpus_tp2 llama3_8b_${ranks}gpus --set run.timing=phases \
     --set parallelism.gtp_remat=$((ranks / 2)) --set parallelism.tp=2
   step $ranks qwen3_30b_a3b_${ranks}gpus qwen3_30b_a3b_${ranks}gpus --set run.timing=phases
+  # Ways to travel, each beside the default's run above: bytes, memory, and how much of exchange and NS goes on at once.
+  for way in exchange=fused return_dtype=bf16 exchange_chunks=4 exchange_chunks=16; do
+    step $ranks llama3_8b_${ranks}gpus_"${way//=/_}" llama3_8b_${ranks}gpus --set run.timing=phases \
+      --set 'modes=["layer_sharded"]' --set "muon.$way"
+  done
+  step $ranks llama3_8b_${ranks}gpus_all_ways llama3_8b_${ranks}gpus --set run.timing=phases --set 'modes=["layer_sharded"]' \
+    --set muon.exchange=fused --set muon.return_dtype=bf16 --set muon.exchange_chunks=4
+  step $ranks llama3_8b_${ranks}gpus_distributed llama3_8b_${ranks}gpus --set run.timing=phases \
+    --set 'modes=["distributed","auto"]'
   step $ranks llama3_8b_${ranks}gpus_verified llama3_8b_${ranks}gpus \
     --set model.layers=2 --set run.verify=true --set run.steps=3
 fi

@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 PHASES = ("momentum", "ns_replicated", "gather", "stage1_forward", "stage2_forward", "ns", "stage2_reverse",
-          "stage1_reverse", "update", "adam", "param_gather")
+          "stage1_reverse", "gram_reduce", "update", "adam", "param_gather")
 
 
 def cell(value, scale=1.0, digits=2):
@@ -102,16 +102,20 @@ def result_tables(result):
     settings = result["config"]["parallelism"]
     grid = ", ".join(f"{key} {settings[key]}" for key in settings if settings[key] != 1 and key != "pad_for_alignment")
     phases = [phase for phase in PHASES if any(phase in (mode["phases_seconds"] or {}) for mode in modes)]
-    head = ["mode", "step (ms)", "to duplicated", "ledger (GB)", "allocated (GB)", "busbw (GB/s)", "parity", *phases]
+    head = ["mode", "step (ms)", "undrained (ms)", "overlap", "to duplicated", "exchange (GB)", "ledger (GB)", "allocated (GB)", "busbw (GB/s)", "parity", *phases]
     rows = []
     for mode in modes:
         memory = [rank["memory"] for rank in mode["ranks"]]
         measured = [each["process_peak_bytes"] for each in memory if each["process_peak_bytes"] is not None]
         times = mode["phases_seconds"] or {}
+        overlap = mode.get("overlap") or {}
         rows.append([
             mode["mode"],
             cell((mode["step_seconds"] or {}).get("p50"), 1e3, 1),
+            cell(overlap.get("overlapped_seconds"), 1e3, 1),
+            cell(overlap.get("efficiency")),
             cell(mode["speedup_vs_duplicated"]),
+            cell(max(each["exchange_bytes"] for each in memory), 1e-9, 1),
             cell(max(each["peak_bytes"] for each in memory), 1e-9, 1),
             cell(max(measured, default=None), 1e-9, 1),
             cell((mode["throughput"] or {}).get("exchange_busbw_gbs"), digits=1),
