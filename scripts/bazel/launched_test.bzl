@@ -8,7 +8,7 @@ set -u
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 # mpirun names its files by its process id, and sandboxed tests beside one another may have equal ones.
-export TMPDIR="$TEST_TMPDIR" OMPI_MCA_btl_vader_backing_directory="$TEST_TMPDIR"
+export TMPDIR="${TEST_TMPDIR:-/tmp}" OMPI_MCA_btl_vader_backing_directory="${TEST_TMPDIR:-/dev/shm}"
 # Sums of floats depend on how OpenBLAS deals them to threads, and ranks are threads enough.
 export OPENBLAS_NUM_THREADS=1
 # Leaks of OpenMPI are told from ours by their stacks, which have to be whole for that. Read by sanitizer builds alone.
