@@ -173,7 +173,8 @@ void assign_homes(const MuonConfig& muon, StepInputs& inputs, std::vector<std::s
   if (muon.home_policy == HomePolicy::kExplicit) refuse_impossible_homes(muon, inputs);
   const auto [homes, absent] = homes_of(muon, inputs, {});
   inputs.homes = homes;
-  inputs.layer_wise.homes = homes_of(muon, inputs, inputs.layer_wise.owners).homes;
+  OwnedParams& owned = inputs.layer_wise;
+  if (!owned.owners.empty()) owned.homes = homes_of(muon, inputs, owned.owners).homes;
   if (!absent.empty()) {
     warnings.push_back(
         text("muon.homes names no home for {} parameters, which go round robin: {}{}", absent.size(),
@@ -205,7 +206,7 @@ void send_in_waves(const RunConfig& config, StepInputs& inputs) {
   if (waves == 1) return;
   OwnedParams& owned = inputs.layer_wise;
   inputs.travel.wave_of = waves_of(inputs, inputs.homes, {}, waves);
-  owned.wave_of = waves_of(inputs, owned.homes, owned.owners, waves);
+  if (!owned.owners.empty()) owned.wave_of = waves_of(inputs, owned.homes, owned.owners, waves);
   if (config.run.backend == Backend::kCuda) inputs.queues.put_ns_beside();
 }
 
@@ -239,8 +240,9 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
   inputs.queues = queue_groups(inputs.groups, grid, queue_use(config),
                                std::string(name_in(kBackendNames, config.run.backend)), config.muon.exchange);
   inputs.moment_dtype = config.adam.moment_dtype;
-  inputs.layer_wise.owners = assign_owners({params, grid, inputs.specs, inputs.residences, inputs.splits},
-                                           config.layer_wise.policy, config.layer_wise.adam);
+  if (config.runs("layer_wise"))
+    inputs.layer_wise.owners = assign_owners({params, grid, inputs.specs, inputs.residences, inputs.splits},
+                                             config.layer_wise.policy, config.layer_wise.adam);
   assign_homes(config.muon, inputs, warnings);
   send_in_waves(config, inputs);
   return inputs;
@@ -269,16 +271,17 @@ std::uint64_t fingerprint(const StepInputs& inputs) {
     print.add(inputs.params.params[i].has_gradient() ? 1 : 0);
     print.add(static_cast<std::int64_t>(inputs.splits[i].pieces().size()));
     for (const std::int64_t rows : inputs.splits[i].pieces()) print.add(rows);
-    for (const auto& home : {inputs.homes[i], inputs.layer_wise.homes[i]})
-      print.add(home ? home->g.value() : -1).add(home && home->t ? home->t->value() : -1);
-    print.add(inputs.layer_wise.owners[i].value_or(-1));
   }
+  for (const Homes* homes : {&inputs.homes, &inputs.layer_wise.homes})
+    for (const auto& home : *homes)
+      print.add(home ? home->g.value() : -1).add(home && home->t ? home->t->value() : -1);
+  for (const auto& owner : inputs.layer_wise.owners) print.add(owner.value_or(-1));
   print.add(static_cast<int>(inputs.moment_dtype));
   print.add(static_cast<int>(inputs.travel.exchange)).add(static_cast<int>(inputs.travel.return_dtype));
   print.add(inputs.ns_batch_size).add(static_cast<int>(inputs.param_dtype));
   for (const int queue : inputs.queues.of_group) print.add(queue);
-  for (const auto& waves : {inputs.travel.wave_of, inputs.layer_wise.wave_of})
-    for (const int wave : waves) print.add(wave);
+  for (const auto* waves : {&inputs.travel.wave_of, &inputs.layer_wise.wave_of})
+    for (const int wave : *waves) print.add(wave);
   for (const NsCoefficients& step : inputs.ns.steps)
     print.add(std::bit_cast<std::uint64_t>(step.a))
         .add(std::bit_cast<std::uint64_t>(step.b))

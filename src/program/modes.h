@@ -22,7 +22,7 @@
 
 namespace muonbench {
 
-/// What mode layer_wise deals out over the replicas, by parameter.
+/// What mode layer_wise deals out over the replicas, by parameter; empty where it does not run.
 struct OwnedParams {
   std::vector<std::optional<int>> owners;  ///< dp index; none: Adam's, by rows over all replicas
   std::vector<std::optional<Home>> homes;  ///< within the owner's domain, as StepInputs::homes

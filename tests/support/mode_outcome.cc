@@ -99,6 +99,8 @@ RunConfig run_config(const std::vector<Parameter>& params, DomainShape domain) {
   config.parallelism.gtp_remat = domain.gtp_remat;
   config.run.warmup_steps = 0;
   config.run.steps = 5;
+  config.modes.clear();
+  for (const Mode& mode : modes()) config.modes.emplace_back(mode.name);
   config.run.backend = value_in(kBackendNames, TestedBackend().backend).value();
   return config;
 }
