@@ -220,3 +220,13 @@ def ns_cost(rows, cols):
 def ns_flops(rows, cols, steps=5):
     small, large = min(rows, cols), max(rows, cols)
     return steps * (4 * small * small * large + 2 * small**3)
+
+
+def result_of_job(ranks, config):
+    """The result of one job, for a class of tests that all look at it."""
+    probe = CliTest()
+    probe.setUp()
+    try:
+        return probe.run_job(ranks, config).result
+    finally:
+        probe.doCleanups()

@@ -17,12 +17,7 @@ namespace {
 
 using Bits = std::vector<std::uint16_t>;
 
-void run(Transfer& transfer, Device& device) {
-  const Queue queue = device.make_queue();
-  transfer.start(queue);
-  transfer.wait(queue);
-  device.synchronize(queue);
-}
+void run_on_a_queue(Transfer& transfer, Device& device) { run(transfer, device, device.make_queue()); }
 
 TEST_P(CommConformance, SumsOfBf16AreExactWhereTheyAreBf16AndLeaveTheRestAlone) {
   for_each_rank([](Comm& comm, Device& device) {
@@ -32,19 +27,13 @@ TEST_P(CommConformance, SumsOfBf16AreExactWhereTheyAreBf16AndLeaveTheRestAlone) 
     // Whole numbers up to 256 are bf16: those of 16 ranks add up to less.
     const auto value = [](int rank, std::int64_t i, int round) { return (rank * 5 + i * 3 + round) % 16; };
     DeviceArray<std::uint16_t> array(device, Bits(static_cast<std::size_t>(size)));
-    BoundAllReduce work{{}, DType::kBf16};
-    std::int64_t at = 0;
-    for (const std::int64_t one : kSizes) {
-      work.regions.push_back({array.data() + at, one});
-      at += one + 1;
-    }
-    const auto transfer = comm.prepare(work);
+    const auto transfer = comm.prepare(BoundAllReduce{regions_apart(array.data(), kSizes), DType::kBf16});
     for (int round = 0; round < 3; ++round) {
       Bits mine, expected;
       for (std::int64_t i = 0; i < size; ++i)
         mine.push_back(bf16_from_fp32(static_cast<float>(value(comm.rank(), i, round))));
       expected = mine;
-      at = 0;
+      std::int64_t at = 0;
       for (const std::int64_t one : kSizes) {
         for (std::int64_t i = at; i < at + one; ++i) {
           std::int64_t sum = 0;
@@ -54,7 +43,7 @@ TEST_P(CommConformance, SumsOfBf16AreExactWhereTheyAreBf16AndLeaveTheRestAlone) 
         at += one + 1;
       }
       array.write(mine);
-      run(*transfer, device);
+      run_on_a_queue(*transfer, device);
       EXPECT_EQ(array.read(), expected) << "rank " << comm.rank() << ", round " << round;
     }
   });
@@ -70,10 +59,10 @@ TEST_P(CommConformance, SumsOfBf16AreNearAndHaveTheSameBitsOnAllRanksAndInEveryR
       for (std::size_t i = 0; i < size; ++i) values.push_back(bf16_from_fp32(value(comm.rank(), i)));
       DeviceArray<std::uint16_t> array(device, values);
       const auto sum = comm.prepare(BoundAllReduce{{{array.data(), array.size()}}, DType::kBf16});
-      run(*sum, device);
+      run_on_a_queue(*sum, device);
       const Bits first = array.read();
       array.write(values);
-      run(*sum, device);
+      run_on_a_queue(*sum, device);
       EXPECT_EQ(array.read(), first) << "another run";
       for (std::size_t i = 0; i < size; ++i) {
         double exact = 0;
@@ -87,7 +76,7 @@ TEST_P(CommConformance, SumsOfBf16AreNearAndHaveTheSameBitsOnAllRanksAndInEveryR
       BoundAllGather gather{DType::kBf16, {array.data(), array.size()}, {}};
       for (int peer = 0; peer < comm.size(); ++peer)
         gather.receives.push_back({all.data() + peer * array.size(), array.size()});
-      run(*comm.prepare(gather), device);
+      run_on_a_queue(*comm.prepare(gather), device);
       Bits repeated;
       for (int peer = 0; peer < comm.size(); ++peer)
         repeated.insert(repeated.end(), first.begin(), first.end());
@@ -101,7 +90,7 @@ TEST_P(CommConformance, ANaNAmongBf16NumbersIsANaNEverywhere) {
     const bool last = comm.rank() == comm.size() - 1;
     const float mine = last ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
     const DeviceArray<std::uint16_t> array(device, Bits(9, bf16_from_fp32(mine)));
-    run(*comm.prepare(BoundAllReduce{{{array.data(), array.size()}}, DType::kBf16}), device);
+    run_on_a_queue(*comm.prepare(BoundAllReduce{{{array.data(), array.size()}}, DType::kBf16}), device);
     for (const std::uint16_t bits : array.read()) EXPECT_TRUE(std::isnan(fp32_from_bf16(bits)));
   });
 }
@@ -109,7 +98,7 @@ TEST_P(CommConformance, ANaNAmongBf16NumbersIsANaNEverywhere) {
 TEST_P(CommConformance, CountsTwoBytesForEachBf16Number) {
   for_each_rank([](Comm& comm, Device& device) {
     const DeviceArray<std::uint16_t> array(device, Bits(1003));
-    run(*comm.prepare(BoundAllReduce{{{array.data(), 1003}}, DType::kBf16}), device);
+    run_on_a_queue(*comm.prepare(BoundAllReduce{{{array.data(), 1003}}, DType::kBf16}), device);
     const std::int64_t others = comm.size() - 1, part = even_part(1003, comm.size(), comm.rank());
     const std::int64_t bytes = others > 0 ? 2 * ((1003 - part) + others * part) : 0;
     EXPECT_EQ(comm.counters().sent, Bytes(bytes));

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <ostream>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -24,6 +27,24 @@ struct CommCase {
   std::function<void(const RankBody&)> for_each_rank;
   friend void PrintTo(const CommCase& each, std::ostream* out) { *out << each.name; }
 };
+
+/// Starts, waits and synchronizes.
+inline void run(Transfer& transfer, Device& device, Queue queue) {
+  transfer.start(queue);
+  transfer.wait(queue);
+  device.synchronize(queue);
+}
+
+/// Regions of these sizes from `array` on, with an element that is nobody's behind each.
+template <class T>
+[[nodiscard]] std::vector<BoundSegment> regions_apart(T* array, std::span<const std::int64_t> sizes) {
+  std::vector<BoundSegment> regions;
+  for (const std::int64_t size : sizes) {
+    regions.push_back({array, size});
+    array += size + 1;
+  }
+  return regions;
+}
 
 class CommConformance : public testing::TestWithParam<CommCase> {
  protected:

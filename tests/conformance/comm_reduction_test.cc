@@ -36,12 +36,6 @@ std::vector<float> values_of(int rank, std::size_t size, int round) {
   return values;
 }
 
-void run(Transfer& transfer, Device& device, Queue queue) {
-  transfer.start(queue);
-  transfer.wait(queue);
-  device.synchronize(queue);
-}
-
 TEST_P(CommConformance, AllReduceLeavesTheSumOfEachRegionOnAllRanksAndTheRestAlone) {
   for_each_rank([](Comm& comm, Device& device) {
     const Queue queue = device.make_queue();
@@ -51,16 +45,12 @@ TEST_P(CommConformance, AllReduceLeavesTheSumOfEachRegionOnAllRanksAndTheRestAlo
       size += static_cast<std::size_t>(one) + 1;  // and one that is left alone
     DeviceArray<float> array(device, std::vector<float>(size));
     BoundAllReduce work;
-    std::int64_t at = 0;
-    for (const std::int64_t one : kSizes) {
-      work.regions.push_back({array.data() + at, one});
-      at += one + 1;
-    }
+    work.regions = regions_apart(array.data(), kSizes);
     const auto transfer = comm.prepare(work);
     for (int round = 0; round < 3; ++round) {
       std::vector<float> expected = values_of(comm.rank(), size, round);
       array.write(expected);
-      at = 0;
+      std::int64_t at = 0;
       for (const std::int64_t one : kSizes) {
         for (std::int64_t i = at; i < at + one; ++i)
           expected[static_cast<std::size_t>(i)] = sum_at(comm.size(), i, round);

@@ -34,29 +34,44 @@ AdamArrays adam_on(Device& device, const AdamRule& rule, int steps, const std::v
   return {master.read(), exp_avg.read(), exp_avg_sq.read(), from_bf16(weight.read())};
 }
 
+// The same by the definition; `kept` is what becomes of a moment between steps.
+template <class Kept>
+AdamArrays adam_by_definition(const AdamRule& rule, int steps, const std::vector<float>& gradients,
+                              Kept kept) {
+  const reference::AdamConstants constants{
+      rule.lr,           static_cast<float>(rule.beta1), static_cast<float>(rule.beta2), rule.eps,
+      rule.weight_decay, rule.decoupled_weight_decay};
+  AdamArrays expected{normal_values(kLength, 6), {}, {}, {}};
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    reference::AdamElement element{gradients[i], expected.master[i], 0, 0};
+    for (int step = 1; step <= steps; ++step) {
+      element = reference::adam_step(element, constants, step);
+      element.exp_avg = kept(element.exp_avg);
+      element.exp_avg_sq = kept(element.exp_avg_sq);
+    }
+    expected.master[i] = element.master;
+    expected.exp_avg.push_back(element.exp_avg);
+    expected.exp_avg_sq.push_back(element.exp_avg_sq);
+  }
+  expected.weight = nearest_bf16(expected.master);
+  return expected;
+}
+
+void expect_bits(const AdamArrays& actual, const AdamArrays& expected) {
+  EXPECT_EQ(bits(actual.master), bits(expected.master));
+  EXPECT_EQ(bits(actual.exp_avg), bits(expected.exp_avg));
+  EXPECT_EQ(bits(actual.exp_avg_sq), bits(expected.exp_avg_sq));
+  EXPECT_EQ(bits(actual.weight), bits(expected.weight));
+}
+
 TEST_P(DeviceConformance, AdamHasTheBitsOfItsDefinition) {
   const std::vector<float> gradients = normal_values(kLength, 7);
   for (const bool decoupled : {true, false}) {
     AdamRule rule = kAdam;
     rule.decoupled_weight_decay = decoupled;
-    const reference::AdamConstants constants{
-        rule.lr,  static_cast<float>(rule.beta1), static_cast<float>(rule.beta2), rule.eps, rule.weight_decay,
-        decoupled};
-    AdamArrays expected{normal_values(kLength, 6), {}, {}, {}};
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      reference::AdamElement element{gradients[i], expected.master[i], 0, 0};
-      for (int step = 1; step <= 3; ++step) element = reference::adam_step(element, constants, step);
-      expected.master[i] = element.master;
-      expected.exp_avg.push_back(element.exp_avg);
-      expected.exp_avg_sq.push_back(element.exp_avg_sq);
-    }
-    for (const auto& cuts : {kWhole, kPieces}) {
-      const AdamArrays actual = adam_on(device(), rule, 3, gradients, cuts);
-      EXPECT_EQ(bits(actual.master), bits(expected.master));
-      EXPECT_EQ(bits(actual.exp_avg), bits(expected.exp_avg));
-      EXPECT_EQ(bits(actual.exp_avg_sq), bits(expected.exp_avg_sq));
-      EXPECT_EQ(bits(actual.weight), bits(nearest_bf16(expected.master)));
-    }
+    const AdamArrays expected = adam_by_definition(rule, 3, gradients, [](float moment) { return moment; });
+    for (const auto& cuts : {kWhole, kPieces})
+      expect_bits(adam_on(device(), rule, 3, gradients, cuts), expected);
   }
 }
 
@@ -78,28 +93,10 @@ AdamArrays adam_in_bf16_on(Device& device, const AdamRule& rule, int steps,
 
 TEST_P(DeviceConformance, AdamRoundsMomentsInBf16WhenItStoresThemAndNotBefore) {
   const std::vector<float> gradients = normal_values(kLength, 7);
-  const reference::AdamConstants constants{
-      kAdam.lr,           static_cast<float>(kAdam.beta1), static_cast<float>(kAdam.beta2), kAdam.eps,
-      kAdam.weight_decay, kAdam.decoupled_weight_decay};
-  AdamArrays expected{normal_values(kLength, 6), {}, {}, {}};
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    reference::AdamElement element{gradients[i], expected.master[i], 0, 0};
-    for (int step = 1; step <= 4; ++step) {
-      element = reference::adam_step(element, constants, step);
-      element.exp_avg = nearest_bf16(element.exp_avg);
-      element.exp_avg_sq = nearest_bf16(element.exp_avg_sq);
-    }
-    expected.master[i] = element.master;
-    expected.exp_avg.push_back(element.exp_avg);
-    expected.exp_avg_sq.push_back(element.exp_avg_sq);
-  }
-  for (const auto& cuts : {kWhole, kPieces}) {
-    const AdamArrays actual = adam_in_bf16_on(device(), kAdam, 4, gradients, cuts);
-    EXPECT_EQ(bits(actual.master), bits(expected.master));
-    EXPECT_EQ(bits(actual.exp_avg), bits(expected.exp_avg));
-    EXPECT_EQ(bits(actual.exp_avg_sq), bits(expected.exp_avg_sq));
-    EXPECT_EQ(bits(actual.weight), bits(nearest_bf16(expected.master)));
-  }
+  const AdamArrays expected =
+      adam_by_definition(kAdam, 4, gradients, [](float moment) { return nearest_bf16(moment); });
+  for (const auto& cuts : {kWhole, kPieces})
+    expect_bits(adam_in_bf16_on(device(), kAdam, 4, gradients, cuts), expected);
 }
 
 TEST_P(DeviceConformance, AdamTakesTheSameFirstStepWhateverTheMomentsDtype) {
