@@ -3,11 +3,12 @@
 #include "src/plan/homes.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "src/base/error.h"
+#include "src/base/stable_order.h"
 #include "src/base/text.h"
 #include "src/ns/schedule.h"
+#include "src/plan/home_loads.h"
 
 namespace muonbench {
 namespace {
@@ -34,56 +35,50 @@ Homes assigned(const std::vector<HomeCandidate>& candidates, DomainShape domain,
   return less ? singles : columns;
 }
 
-/// Accumulated cost of each bin (g, t).
-class Bins {
- public:
-  explicit Bins(DomainShape domain) : domain_(domain), load_(static_cast<std::size_t>(domain.size()), 0.0) {}
+/// Every rank of a domain, or every column, as a home.
+std::vector<Home> single_homes(DomainShape domain) {
+  std::vector<Home> homes;
+  for (int bin = 0; bin < domain.size(); ++bin)
+    homes.push_back({domain.place_at(bin).g, domain.place_at(bin).t});
+  return homes;
+}
+std::vector<Home> column_homes(DomainShape domain) {
+  std::vector<Home> homes;
+  for (int g = 0; g < domain.gtp_remat; ++g) homes.push_back({GtpRank(g), std::nullopt});
+  return homes;
+}
 
-  Home take_bin(double cost) {
-    const auto least = std::min_element(load_.begin(), load_.end());  // the first of equals
-    *least += cost;
-    const int bin = static_cast<int>(least - load_.begin());
-    return {GtpRank(bin / domain_.tp), TpRank(bin % domain_.tp)};
-  }
+/// Costs are integers; double sums of them are exact up to 2^53 and ordered beyond.
+using Costs = HomeLoads<double>;
 
-  Home take_column(double cost) {
-    int best = 0;
-    for (int g = 1; g < domain_.gtp_remat; ++g)
-      if (fullest(g) < fullest(best)) best = g;
-    for (auto bin = column(best); bin != column(best + 1); ++bin) *bin += cost;
-    return {GtpRank(best), std::nullopt};
-  }
-
- private:
-  std::vector<double>::iterator column(int g) { return load_.begin() + std::ptrdiff_t{g} * domain_.tp; }
-  double fullest(int g) { return *std::max_element(column(g), column(g + 1)); }
-
-  DomainShape domain_;
-  std::vector<double>
-      load_;  // costs are integers; double sums of them are exact up to 2^53 and ordered beyond
-};
+/// The least loaded of `homes`, the first of equals; `cost` is added there.
+Home take(Costs& costs, const std::vector<Home>& homes, double cost) {
+  const Home least = *std::min_element(
+      homes.begin(), homes.end(), [&](const Home& a, const Home& b) { return costs.at(a) < costs.at(b); });
+  costs.add(least, cost);
+  return least;
+}
 
 Homes lpt(const std::vector<HomeCandidate>& candidates, DomainShape domain, GtpOnlyHomes gtp_only) {
   std::vector<std::int64_t> costs;
   costs.reserve(candidates.size());
   for (const HomeCandidate& candidate : candidates) costs.push_back(candidate.ns_cost());
-  std::vector<std::size_t> order(candidates.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
+  const std::vector<std::size_t> order =
+      stable_order(costs.size(), [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
 
   Homes homes(candidates.size());
-  Bins bins(domain);
+  Costs taken(domain);
+  const std::vector<Home> singles = single_homes(domain), columns = column_homes(domain);
   for (const std::size_t i : order) {
     const ParamShardSpec& spec = candidates[i].spec;
     const double cost = static_cast<double>(costs[i]);
     switch (spec.sharding()) {
       case ParamSharding::kReplicated: break;
       case ParamSharding::kGtpRemat:
-        homes[i] = is_column(spec, gtp_only) ? bins.take_column(cost) : bins.take_bin(cost);
+        homes[i] = take(taken, is_column(spec, gtp_only) ? columns : singles, cost);
         break;
       case ParamSharding::kTp:
-      case ParamSharding::kGtpRematAndTp: homes[i] = bins.take_bin(cost); break;
+      case ParamSharding::kGtpRematAndTp: homes[i] = take(taken, singles, cost); break;
     }
   }
   return homes;
@@ -108,16 +103,10 @@ std::int64_t HomeCandidate::ns_cost() const {
 }
 
 double fullest_bin(const std::vector<HomeCandidate>& candidates, const Homes& homes, DomainShape domain) {
-  std::vector<double> load(static_cast<std::size_t>(domain.size()), 0.0);
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!homes[i]) continue;
-    const auto cost = static_cast<double>(candidates[i].ns_cost());
-    for (int t = 0; t < domain.tp; ++t) {
-      const int bin = homes[i]->g.value() * domain.tp + t;
-      if (homes[i]->is_at({homes[i]->g, TpRank(t)})) load[static_cast<std::size_t>(bin)] += cost;
-    }
-  }
-  return load.empty() ? 0.0 : *std::max_element(load.begin(), load.end());
+  Costs costs(domain);
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (homes[i]) costs.add(*homes[i], static_cast<double>(candidates[i].ns_cost()));
+  return costs.most();
 }
 
 std::vector<std::optional<Home>> lpt_homes(const std::vector<HomeCandidate>& candidates, DomainShape domain,

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include "src/base/check.h"
+#include "src/base/stable_order.h"
 #include "src/plan/homes.h"
 #include "src/plan/param_groups.h"
 #include "src/plan/ping_pong.h"
@@ -22,11 +22,8 @@ constexpr double kMemoryCap = 1.3;
 /// Indices of the candidates, the largest by `key` first.
 template <class Key>
 std::vector<std::size_t> descending(const std::vector<OwnedCandidate>& candidates, Key key) {
-  std::vector<std::size_t> order(candidates.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return key(candidates[a]) > key(candidates[b]); });
-  return order;
+  return stable_order(candidates.size(),
+                      [&](std::size_t a, std::size_t b) { return key(candidates[a]) > key(candidates[b]); });
 }
 
 /// Replicas by load, the lowest first on ties.

@@ -2,19 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/plan/ping_pong.h"
 
-#include <algorithm>
-#include <numeric>
-
 #include "src/base/check.h"
+#include "src/base/stable_order.h"
 
 namespace muonbench {
 
 std::vector<GroupRank> ping_pong(const std::vector<Elements>& sizes, int ranks) {
   MUONBENCH_CHECK(ranks > 0, "{} ranks", ranks);
-  std::vector<std::size_t> order(sizes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return sizes[a] < sizes[b]; });
+  const std::vector<std::size_t> order =
+      stable_order(sizes.size(), [&](std::size_t a, std::size_t b) { return sizes[a] < sizes[b]; });
 
   std::vector<GroupRank> rank_of(sizes.size());
   const auto count = static_cast<std::size_t>(ranks);

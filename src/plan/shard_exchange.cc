@@ -8,6 +8,15 @@
 
 namespace muonbench {
 
+Elements lay_out(std::vector<Segment>& segments) {
+  Elements total;
+  for (Segment& segment : segments) {
+    segment.offset = total;
+    total += segment.size;
+  }
+  return total;
+}
+
 ShardExchange::ShardExchange(std::vector<ExchangeItem> items, int group_size, GroupRank me)
     : items_(std::move(items)), me_(me), shard_offset_(items_.size()) {
   const auto size = static_cast<std::size_t>(group_size);
@@ -29,11 +38,11 @@ ShardExchange::ShardExchange(std::vector<ExchangeItem> items, int group_size, Gr
   }
 
   for (std::size_t peer = 0; peer < size; ++peer) {
-    shard_side_.push_back({shard_side_size_, to_home[peer]});
-    shard_side_size_ += to_home[peer];
-    home_side_.push_back({home_side_size_, from_peer[peer]});
-    home_side_size_ += from_peer[peer];
+    shard_side_.push_back({Elements(0), to_home[peer]});
+    home_side_.push_back({Elements(0), from_peer[peer]});
   }
+  shard_side_size_ = lay_out(shard_side_);
+  home_side_size_ = lay_out(home_side_);
   for (std::size_t i = 0; i < items_.size(); ++i)
     shard_offset_[i] += shard_side_[static_cast<std::size_t>(items_[i].home.value())].offset;
 }

@@ -16,6 +16,9 @@ struct Segment {
   friend auto operator<=>(const Segment&, const Segment&) = default;
 };
 
+/// Puts segments one after the other, in order; returns their size together.
+Elements lay_out(std::vector<Segment>& segments);
+
 /// Ranks of a group: every `stride`-th from `first` on; all of them by default.
 struct PeerSet {
   int first = 0;

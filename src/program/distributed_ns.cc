@@ -4,22 +4,9 @@
 
 #include <utility>
 
+#include "src/program/tiles.h"
+
 namespace muonbench {
-namespace {
-
-std::vector<Region> parts_of(Region whole, std::int64_t count, Elements each) {
-  std::vector<Region> parts;
-  for (std::int64_t i = 0; i < count; ++i) parts.push_back(Emitter::part(whole, each * i, each));
-  return parts;
-}
-
-void add_square_tile(CopyOp& copy, Region from, Region to) {
-  const std::int64_t n = from.size.value();
-  copy.tiles.push_back({from.buffer, from.offset, n, to.buffer, to.offset, n, Shape{1, n}});
-}
-
-}  // namespace
-
 DistributedNs::DistributedNs(Emitter& emitter, GroupKey group, GramSide side)
     : emitter_(emitter),
       group_(group),
@@ -68,7 +55,7 @@ void DistributedNs::run_empty(std::int64_t count, std::int64_t gram_side) {
   const Region grams = buffer("ns_grams", square * count, travels_as_);
   for (std::size_t step = 0; step < emitter_.inputs().ns.steps.size(); ++step) {
     emitter_.builder().add(Phase::kNs, 0, ZeroFillOp{{grams}});
-    sum_up(parts_of(grams, count, square));
+    sum_up(Emitter::in_a_row(grams, static_cast<std::size_t>(count), square));
   }
 }
 
@@ -79,13 +66,13 @@ void DistributedNs::sum_up(std::vector<Region> regions) {
 /// A device that keeps bf16 values in fp32 converts them for the way, which changes none.
 void DistributedNs::sum_up_grams(const std::vector<Region>& grams) {
   if (emitter_.inputs().ns.storage == travels_as_) return sum_up(grams);
-  const auto count = static_cast<std::int64_t>(grams.size());
-  const Region travels = buffer("ns_grams", grams.front().size * count, travels_as_);
-  const std::vector<Region> parts = parts_of(travels, count, grams.front().size);
+  const Elements each = grams.front().size;
+  const Region travels = buffer("ns_grams", each * static_cast<std::int64_t>(grams.size()), travels_as_);
+  const std::vector<Region> parts = Emitter::in_a_row(travels, grams.size(), each);
   CopyOp there, back;
   for (std::size_t i = 0; i < grams.size(); ++i) {
-    add_square_tile(there, grams[i], parts[i]);
-    add_square_tile(back, parts[i], grams[i]);
+    add_region_tile(there.tiles, grams[i], parts[i]);
+    add_region_tile(back.tiles, parts[i], grams[i]);
   }
   emitter_.builder().add(Phase::kGramReduce, 0, std::move(there));
   sum_up(parts);
@@ -93,7 +80,7 @@ void DistributedNs::sum_up_grams(const std::vector<Region>& grams) {
 }
 
 Region DistributedNs::buffer(const char* name, Elements size, DType dtype) {
-  return emitter_.builder().whole(emitter_.builder().add_transient(name, size, dtype, MemoryUse::kNsScratch));
+  return emitter_.transient(name, size, dtype, MemoryUse::kNsScratch);
 }
 
 }  // namespace muonbench

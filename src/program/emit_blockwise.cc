@@ -65,13 +65,9 @@ class BlockwiseGroup {
 }  // namespace
 
 void emit_blockwise(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
-  Emitter emitter(inputs, rank, builder);
-  emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
-  for (const ParamGroup& group : inputs.groups) {
-    const ParamGroup held = emitter.held_part(group);
+  emit_muon_mode(inputs, rank, builder, [](Emitter& emitter, const ParamGroup& held, std::size_t) {
     BlockwiseGroup(emitter, held).emit();
-  }
-  emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
+  });
 }
 
 }  // namespace muonbench

@@ -47,15 +47,11 @@ class DistributedBatch {
 
  private:
   [[nodiscard]] Region buffer(const char* what, Elements size, MemoryUse use) {
-    return emitter_.builder().whole(emitter_.builder().add_transient(
-        text("{}.{}", emitter_.name(batch_.front()), what), size, DType::kFp32, use));
+    return emitter_.transient(text("{}.{}", emitter_.name(batch_.front()), what), size, DType::kFp32, use);
   }
   /// One region for each weight, one after the other.
   [[nodiscard]] std::vector<Region> in_a_row(Region whole, Elements each) const {
-    std::vector<Region> regions;
-    for (std::size_t i = 0; i < batch_.size(); ++i)
-      regions.push_back(Emitter::part(whole, each * static_cast<std::int64_t>(i), each));
-    return regions;
+    return Emitter::in_a_row(whole, batch_.size(), each);
   }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(batch_.size()); }
 
@@ -85,12 +81,8 @@ class DistributedBatch {
     const AxisSet::Axis axis = *distribution_->gathered;
     const int ranks = ranks_of(axis, spec_.domain);
     const Region own = Emitter::part(shards_.front(), Elements(0), spec_.shard_elements() * count());
-    const Region gathered = buffer("gathered", own.size * ranks, MemoryUse::kExchange);
-    std::vector<Segment> receives;
-    receives.reserve(static_cast<std::size_t>(ranks));
-    for (int r = 0; r < ranks; ++r) receives.push_back({own.size * r, own.size});
-    emitter_.builder().add(Phase::kGather, 0,
-                           AllGatherOp{{group_.family, AxisSet{axis}}, own, gathered.buffer, receives});
+    const Region gathered = emitter_.gather_blocks({group_.family, AxisSet{axis}}, own,
+                                                   text("{}.gathered", emitter_.name(batch_.front())));
     find_rows();
     std::int64_t rows = 0;
     for (const Range& range : rows_) rows += range.count;
@@ -150,7 +142,6 @@ class DistributedBatch {
   void run_piece(DistributedNs& ns, std::size_t piece) {
     const RowPiece rows = rows_of(piece);
     const Shape shape{rows.rows(), cols_};
-    const Shape full{spec_.full_shape.rows / split_.group() * split_.pieces()[piece], spec_.full_shape.cols};
     std::vector<Region> regions(batch_.size());
     CopyOp out, back;
     if (shape.rows > 0) {
@@ -162,7 +153,7 @@ class DistributedBatch {
       }
       emitter_.builder().add(Phase::kNs, 0, std::move(out));
     }
-    ns.run(regions, shape, full);
+    ns.run(regions, shape, split_.matrix_of_piece(piece, spec_.full_shape));
     if (shape.rows > 0) emitter_.builder().add(Phase::kNs, 0, std::move(back));
   }
 
@@ -222,27 +213,22 @@ void emit_distributed_weights(Emitter& emitter, const ParamGroup& group,
 }
 
 void emit_distributed(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
-  Emitter emitter(inputs, rank, builder);
-  emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
-  for (const ParamGroup& group : inputs.groups)
-    emit_distributed_weights(emitter, group, emitter.held_part(group).params);
-  emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
+  emit_muon_mode(inputs, rank, builder, [](Emitter& emitter, const ParamGroup& held, std::size_t) {
+    emit_distributed_weights(emitter, held, held.params);
+  });
 }
 
 void emit_auto(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
-  Emitter emitter(inputs, rank, builder);
-  emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
-  for (const ParamGroup& group : inputs.groups) {
+  emit_muon_mode(inputs, rank, builder, [&](Emitter& emitter, const ParamGroup& held, std::size_t) {
     std::vector<ParamIndex> distributed;
-    for (const ParamIndex p : emitter.held_part(group).params) {
-      switch (cheaper_way(emitter.spec(p), inputs.splits.at(p.at()), group.family, inputs.ns)) {
-        case RunsAs::kDuplicated: emit_duplicated_weight(emitter, group, p); break;
+    for (const ParamIndex p : held.params) {
+      switch (cheaper_way(emitter.spec(p), inputs.splits.at(p.at()), held.family, inputs.ns)) {
+        case RunsAs::kDuplicated: emit_duplicated_weight(emitter, held, p); break;
         case RunsAs::kDistributed: distributed.push_back(p); break;
       }
     }
-    emit_distributed_weights(emitter, group, distributed);
-  }
-  emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
+    emit_distributed_weights(emitter, held, distributed);
+  });
 }
 
 }  // namespace muonbench

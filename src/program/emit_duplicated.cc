@@ -35,35 +35,26 @@ class DuplicatedWeight {
 
  private:
   [[nodiscard]] Region buffer(const char* what, Elements size, MemoryUse use) {
-    return emitter_.builder().whole(emitter_.builder().add_transient(
-        text("{}.{}", emitter_.name(param_), what), size, DType::kFp32, use));
+    return emitter_.transient(text("{}.{}", emitter_.name(param_), what), size, DType::kFp32, use);
   }
 
-  /// All ranks' equal blocks, in group order, in one buffer.
-  [[nodiscard]] Region all_gather(AxisSet::Axis axis, int size, Region block, const char* what) {
-    const Region gathered = buffer(what, block.size * size, MemoryUse::kExchange);
-    std::vector<Segment> receives;
-    receives.reserve(static_cast<std::size_t>(size));
-    for (int r = 0; r < size; ++r) receives.push_back({block.size * r, block.size});
-    emitter_.builder().add(Phase::kGather, 0,
-                           AllGatherOp{{group_.family, AxisSet{axis}}, block, gathered.buffer, receives});
-    return gathered;
+  [[nodiscard]] Region all_gather(AxisSet::Axis axis, Region block, const char* what) {
+    return emitter_.gather_blocks({group_.family, AxisSet{axis}}, block,
+                                  text("{}.{}", emitter_.name(param_), what));
   }
 
   [[nodiscard]] Region gather_gtp_remat(Region shard) {
-    const int size = spec_.domain.gtp_remat;
-    const Region gathered = all_gather(AxisSet::kGtpRemat, size, shard, "gathered_gtp_remat");
+    const Region gathered = all_gather(AxisSet::kGtpRemat, shard, "gathered_gtp_remat");
     // Shards in order are the TP-local matrix, pads at its end: stripping is reading less.
     return Emitter::part(gathered, Elements(0), spec_.tp_local_shape().elements());
   }
 
   [[nodiscard]] Region gather_tp(Region tp_local) {
-    const int size = spec_.domain.tp;
-    const Region gathered = all_gather(AxisSet::kTp, size, tp_local, "gathered_tp");
+    const Region gathered = all_gather(AxisSet::kTp, tp_local, "gathered_tp");
     if (spec_.tp_dim == 0) return gathered;  // row blocks in order are the full matrix
     const Region full = buffer("ns_matrix", spec_.full_shape.elements(), MemoryUse::kNsScratch);
     CopyOp copy;
-    for (int t = 0; t < size; ++t)
+    for (int t = 0; t < spec_.domain.tp; ++t)
       add_tp_tile(copy.tiles, spec_, TpRank(t), Emitter::part(gathered, tp_local.size * t, tp_local.size),
                   full, Direction::kAssemble);
     emitter_.builder().add(Phase::kGather, 0, std::move(copy));
@@ -108,11 +99,9 @@ void emit_duplicated_weight(Emitter& emitter, const ParamGroup& group, ParamInde
 }
 
 void emit_duplicated(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
-  Emitter emitter(inputs, rank, builder);
-  emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
-  for (const ParamGroup& group : inputs.groups)
-    for (const ParamIndex p : emitter.held_part(group).params) emit_duplicated_weight(emitter, group, p);
-  emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
+  emit_muon_mode(inputs, rank, builder, [](Emitter& emitter, const ParamGroup& held, std::size_t) {
+    for (const ParamIndex p : held.params) emit_duplicated_weight(emitter, held, p);
+  });
 }
 
 }  // namespace muonbench

@@ -40,6 +40,23 @@ Emitter::Emitter(const StepInputs& inputs, WorldRank rank, ProgramBuilder& build
   }
 }
 
+std::vector<Region> Emitter::in_a_row(Region whole, std::size_t count, Elements each) {
+  std::vector<Region> regions;
+  regions.reserve(count);
+  for (std::size_t i = 0; i < count; ++i)
+    regions.push_back(part(whole, each * static_cast<std::int64_t>(i), each));
+  return regions;
+}
+
+Region Emitter::gather_blocks(GroupKey group, Region own, std::string buffer_name) {
+  std::vector<Segment> receives(static_cast<std::size_t>(inputs_.grid.group_size(group)),
+                                Segment{Elements(0), own.size});
+  const Region gathered =
+      transient(std::move(buffer_name), lay_out(receives), DType::kFp32, MemoryUse::kExchange);
+  builder_.add(Phase::kGather, 0, AllGatherOp{group, own, gathered.buffer, std::move(receives)});
+  return gathered;
+}
+
 ParamGroup Emitter::held_part(const ParamGroup& group) const {
   ParamGroup held{group.label, group.family, group.rule, {}};
   for (const ParamIndex p : group.params)

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/program/modes.h"
@@ -28,6 +29,13 @@ class Emitter {
   [[nodiscard]] DomainPlace place(Family family) const {
     return family == Family::kDense ? dense_place_ : expert_place_;
   }
+
+  /// A new transient buffer, all of it.
+  [[nodiscard]] Region transient(std::string buffer_name, Elements size, DType dtype, MemoryUse use) {
+    return builder_.whole(builder_.add_transient(std::move(buffer_name), size, dtype, use));
+  }
+  /// An all_gather of equal blocks over one axis, in phase gather: all ranks' blocks in group order.
+  [[nodiscard]] Region gather_blocks(GroupKey group, Region own, std::string buffer_name);
 
   /// This rank in one of its process groups.
   [[nodiscard]] GroupRank index_in(GroupKey group) const { return inputs_.grid.index_in_group(group, rank_); }
@@ -74,6 +82,8 @@ class Emitter {
   [[nodiscard]] static Region rows_of(Region shard, Range rows, std::int64_t cols) {
     return part(shard, Elements(rows.begin * cols), Elements(rows.count * cols));
   }
+  /// `count` regions of `each` elements, one after the other from the start of `whole`.
+  [[nodiscard]] static std::vector<Region> in_a_row(Region whole, std::size_t count, Elements each);
   /// Consecutive sub-region.
   [[nodiscard]] static Region part(Region whole, Elements offset, Elements size) {
     return Region{whole.buffer, whole.offset + offset, size};

@@ -63,11 +63,7 @@ void Emitter::param_gather(GroupKey group, const std::vector<Gathered>& params, 
     for (std::size_t r = one.first(); r < one.end(); ++r)
       blocks[r].size += Elements(one.rows_at(r).count * one.cols);
   }
-  Elements total;
-  for (Segment& block : blocks) {
-    block.offset = total;
-    total += block.size;
-  }
+  const Elements total = lay_out(blocks);
   if (total == Elements(0)) return;  // all pads: the same on every rank of the group
 
   const BufferId send =

@@ -104,9 +104,8 @@ void Emitter::newton_schulz_batch(const std::vector<Matrix>& batch, Phase phase,
                                   NsScaling scaling) {
   const Shape shape = batch.front().shape;
   const Elements size = ns_scratch_elements({shape, static_cast<int>(batch.size())}, inputs_.ns);
-  const BufferId scratch =
-      builder_.add_transient("ns_scratch", size, inputs_.ns.storage, MemoryUse::kNsScratch);
-  NewtonSchulzOp op{shape, {}, builder_.whole(scratch), scaling};
+  NewtonSchulzOp op{
+      shape, {}, transient("ns_scratch", size, inputs_.ns.storage, MemoryUse::kNsScratch), scaling};
   op.items.reserve(batch.size());
   for (const Matrix& matrix : batch) op.items.push_back({matrix.data, matrix.data});
   builder_.add(phase, queue, std::move(op));

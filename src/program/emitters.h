@@ -10,6 +10,17 @@
 /// One emitter per mode; modes.cc lists them.
 namespace muonbench {
 
+/// A mode that keeps Muon's state beside the shards and Adam's by rows: `emit_group(emitter, held, g)` for
+/// the part of each group g that this rank holds, which may be none, then Adam.
+template <class EmitGroup>
+void emit_muon_mode(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder, EmitGroup emit_group) {
+  Emitter emitter(inputs, rank, builder);
+  emitter.declare(StatePlacement::kWithShard, StatePlacement::kAdamByRows);
+  for (std::size_t g = 0; g < inputs.groups.size(); ++g)
+    emit_group(emitter, emitter.held_part(inputs.groups[g]), g);
+  emitter.adam(emitter.with_gradient(OptimizerKind::kAdam), StatePlacement::kAdamByRows, 0);
+}
+
 /// Each weight has one NS home; all_to_all exchanges bring its shards there and the update back.
 void emit_layer_sharded(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);
 

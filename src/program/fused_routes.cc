@@ -10,21 +10,13 @@
 namespace muonbench {
 namespace {
 
-/// Ranks of the domain group, g * T + t, are its members in order.
-GroupRank index_of(DomainShape domain, DomainPlace place) {
-  return GroupRank(place.g.value() * domain.tp + place.t.value());
-}
-DomainPlace place_of(DomainShape domain, int index) {
-  return {GtpRank(index / domain.tp), TpRank(index % domain.tp)};
-}
-
 class FusedPlan {
  public:
   FusedPlan(Emitter& emitter, Family family, std::vector<Routed> routed, const std::string& name)
       : emitter_(emitter),
         family_(family),
         domain_(emitter.inputs().grid.domain(family)),
-        me_(index_of(domain_, emitter.place(family))),
+        me_(domain_.index_of(emitter.place(family))),
         routed_(std::move(routed)),
         exchange_(make_exchange(emitter, domain_group(), items(), text("{}.fused", name))) {
     place_full_matrices(emitter_, family_, routed_, name);
@@ -60,13 +52,13 @@ class FusedPlan {
       if (home.t) {
         // TP peers that hold equal shards: those of the home's t send, and all want the update.
         const PeerSet senders = spec(n).tp_dim ? PeerSet{} : PeerSet{home.t->value(), domain_.tp};
-        list.add(n, index_of(domain_, {home.g, *home.t}), shard, senders);
+        list.add(n, GroupRank(domain_.index_of({home.g, *home.t})), shard, senders);
         continue;
       }
       // Each TP peer of the home column is a home, which the ranks of its own t serve.
       for (int t = 0; t < domain_.tp; ++t) {
         const PeerSet column{t, domain_.tp};
-        list.add(n, index_of(domain_, {home.g, TpRank(t)}), shard, column, column);
+        list.add(n, GroupRank(domain_.index_of({home.g, TpRank(t)})), shard, column, column);
       }
     }
     return list;
@@ -76,7 +68,7 @@ class FusedPlan {
     const std::size_t n = exchange_.matrix(item);
     const Region full = *routed_[n].full;
     for (int peer = 0; peer < domain_.size(); ++peer) {
-      const DomainPlace place = place_of(domain_, peer);
+      const DomainPlace place = domain_.place_at(peer);
       const GroupRank rank(peer);
       if (exchange_.forward.has_peer(item, rank))
         add_shard_tile(there.tiles, spec(n), place, exchange_.in(item, rank), full, Direction::kAssemble);

@@ -69,6 +69,11 @@ void add_row_tiles(std::vector<Tile>& tiles, const RowPiece& rows, std::int64_t 
   }
 }
 
+void add_region_tile(std::vector<Tile>& tiles, Region from, Region to) {
+  const std::int64_t size = from.size.value();
+  tiles.push_back({from.buffer, from.offset, size, to.buffer, to.offset, size, Shape{1, size}});
+}
+
 Region pad_region(const ParamShardSpec& spec, GtpRank g, Region shard) {
   const ShardExtent extent = spec.extent({g, TpRank(0)});
   const std::int64_t cols = spec.shard_shape().cols;

@@ -31,6 +31,9 @@ void add_shard_tile(std::vector<Tile>& tiles, const ParamShardSpec& spec, Domain
 void add_row_tiles(std::vector<Tile>& tiles, const RowPiece& rows, std::int64_t cols, Region piece,
                    Region matrix, Direction direction);
 
+/// A region as it is, to one of equal size.
+void add_region_tile(std::vector<Tile>& tiles, Region from, Region to);
+
 /// The pad rows at the end of GTP_remat shard g; empty if it has none.
 [[nodiscard]] Region pad_region(const ParamShardSpec& spec, GtpRank g, Region shard);
 

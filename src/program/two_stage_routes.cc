@@ -107,11 +107,7 @@ class TwoStagePlan {
       block.size += spec(n).shard_elements();
     }
     if (singles.empty()) return;
-    Elements total;
-    for (Segment& block : of_peer) {
-      block.offset = total;
-      total += block.size;
-    }
+    const Elements total = lay_out(of_peer);
     const auto buffer = [&](const char* what, Elements size) {
       return emitter_.builder().add_transient(text("{}.{}", name_, what), size,
                                               emitter_.inputs().travel.return_dtype, MemoryUse::kExchange);
@@ -122,11 +118,7 @@ class TwoStagePlan {
     for (const auto& [n, at] : singles) {
       const Segment& block = of_peer[static_cast<std::size_t>(routed(n).home.t->value())];
       const Elements size = spec(n).shard_elements();
-      if (!is_elsewhere(n)) {
-        const Region arrived = routed(n).update;
-        spread_->tiles.push_back(
-            {arrived.buffer, arrived.offset, size.value(), send, at, size.value(), Shape{1, size.value()}});
-      }
+      if (!is_elsewhere(n)) add_region_tile(spread_->tiles, routed(n).update, Region{send, at, size});
       routed(n).update = Region{receive, block.offset + at, size};
     }
     spread_->collectives.emplace_back(

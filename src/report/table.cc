@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "src/base/stable_order.h"
 #include "src/base/text.h"
 #include "src/report/columns.h"
 #include "src/report/phase_order.h"
@@ -99,12 +99,9 @@ Cells rank_row(const RankInfo& rank) {
 
 /// Indices of `ranks` by peak, fullest first, equal ones by rank.
 std::vector<std::size_t> by_peak(const std::vector<RankInfo>& ranks) {
-  std::vector<std::size_t> order(ranks.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&ranks](std::size_t a, std::size_t b) {
+  return stable_order(ranks.size(), [&ranks](std::size_t a, std::size_t b) {
     return peak_bytes(ranks[a]) > peak_bytes(ranks[b]);
   });
-  return order;
 }
 
 std::string rank_table(const ModeInfo& mode) {

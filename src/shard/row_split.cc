@@ -57,19 +57,23 @@ RowPiece RowSplit::piece_in(std::size_t piece, Range rows) const {
   return rows_in(rows, std::accumulate(pieces_.begin(), here, std::int64_t{0}), *here, group());
 }
 
+Shape RowSplit::matrix_of_piece(std::size_t piece, Shape full) const {
+  return {full.rows / group() * pieces_.at(piece), full.cols};
+}
+
 Shape RowSplit::matrix_of(std::int64_t row, Shape full) const {
-  if (is_whole()) return full;
   std::int64_t end = 0;
-  for (const std::int64_t size : pieces_) {
-    end += size;
-    if (row % group() < end) return {full.rows / group() * size, full.cols};
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) {
+    end += pieces_[piece];
+    if (row % group() < end) return matrix_of_piece(piece, full);
   }
-  return full;
+  return full;  // whole
 }
 
 std::vector<Shape> RowSplit::matrices(Shape full) const {
+  if (is_whole()) return {full};
   std::vector<Shape> shapes;
-  for (const RowPiece& piece : pieces_in({0, full.rows})) shapes.push_back({piece.rows(), full.cols});
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) shapes.push_back(matrix_of_piece(piece, full));
   return shapes;
 }
 

@@ -12,19 +12,26 @@
 
 namespace muonbench {
 
-/// The ranks that share NS work on one parameter: GTP_remat x TP.
-struct DomainShape {
-  int gtp_remat = 1;
-  int tp = 1;
-  [[nodiscard]] constexpr int size() const { return gtp_remat * tp; }
-  friend constexpr auto operator<=>(const DomainShape&, const DomainShape&) = default;
-};
-
-/// A rank's place in a domain. Index in the domain: g * tp + t (tp varies fastest).
+/// A rank's place in a domain.
 struct DomainPlace {
   GtpRank g;
   TpRank t;
   friend constexpr auto operator<=>(const DomainPlace&, const DomainPlace&) = default;
+};
+
+/// The ranks that share NS work on one parameter: GTP_remat x TP. Index in the domain: g * tp + t (tp varies
+/// fastest), which is that in the process group over both axes.
+struct DomainShape {
+  int gtp_remat = 1;
+  int tp = 1;
+  [[nodiscard]] constexpr int size() const { return gtp_remat * tp; }
+  [[nodiscard]] constexpr int index_of(DomainPlace place) const {
+    return place.g.value() * tp + place.t.value();
+  }
+  [[nodiscard]] constexpr DomainPlace place_at(int index) const {
+    return {GtpRank(index / tp), TpRank(index % tp)};
+  }
+  friend constexpr auto operator<=>(const DomainShape&, const DomainShape&) = default;
 };
 
 /// Dense parameters and routed experts live on two grids over the same world ranks.
