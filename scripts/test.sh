@@ -7,7 +7,8 @@
 #   scripts/test.sh          everything
 #   scripts/test.sh --fast   the tests alone: no linters, no sanitizers
 # The last line is 'N passed, N failed'. It counts test targets, those run under sanitizers once more, and steps such as
-# a linter as one test each. The exit status is 0 only if something ran and nothing failed.
+# a linter as one test each; before it, each failure is told once more with the end of what it said. The exit status is 0
+# only if something ran and nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -24,16 +25,27 @@ esac
 passed=0
 failed=0
 output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+failures=$(mktemp)
+trap 'rm -f "$output" "$failures"' EXIT
 
 # Quiet enough for a log that people read.
 bazel_flags=(--color=no --curses=no --noshow_progress --noshow_loading_progress)
 
 finish() {
   if command -v bazel >/dev/null; then bazel shutdown >/dev/null 2>&1; fi
+  cat "$failures"
   echo "$passed passed, $failed failed"
   if [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]; then exit 0; fi
   exit 1
+}
+
+# remember NAME FILE: NAME failed; the errors in FILE and its end are told by finish, since a log is often read from its end.
+remember() {
+  {
+    echo "== FAILED: $1"
+    grep -E 'error:|ERROR:' "$2" | head -n 20
+    tail -n 60 "$2"
+  } >>"$failures"
 }
 
 # step NAME COMMAND...: one test, passed if the command ends with 0.
@@ -41,11 +53,12 @@ step() {
   local name=$1 start=$SECONDS
   shift
   echo "== $name"
-  if "$@"; then
+  if "$@" 2>&1 | tee "$output"; then
     passed=$((passed + 1))
     echo "== $name: passed in $((SECONDS - start)) s"
   else
     failed=$((failed + 1))
+    remember "$name" "$output"
     echo "== $name: FAILED in $((SECONDS - start)) s"
     return 1
   fi
@@ -54,14 +67,19 @@ step() {
 # test_targets NAME ARGUMENT...: bazel test, each target one test. A run that ends badly without a failed target (a BUILD
 # file that cannot be read, no target at all) is a failure of its own.
 test_targets() {
-  local name=$1 start=$SECONDS status good bad
+  local name=$1 start=$SECONDS status good bad log
   shift
   echo "== $name"
-  bazel test "${bazel_flags[@]}" --keep_going "$@" | tee "$output"
+  bazel test "${bazel_flags[@]}" --keep_going "$@" 2>&1 | tee "$output"
   status=$?
   good=$(grep -cE '^//[^ ]+ +(\(cached\) )?PASSED' "$output")
   bad=$(grep -cE '^//[^ ]+ +(\(cached\) )?(FAILED|FLAKY|TIMEOUT|NO STATUS|INCOMPLETE|REMOTE FAILURE)' "$output")
-  if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$good" -eq 0 ]; }; then bad=1; fi
+  if [ "$bad" -eq 0 ] && { [ "$status" -ne 0 ] || [ "$good" -eq 0 ]; }; then
+    bad=1
+    remember "$name" "$output"
+  fi
+  # Bazel names the log of a failed test in the line below it, shards and runs of one too.
+  grep -E '^ +/.*/test(_attempts/.*)?\.log$' "$output" | sort -u | while read -r log; do remember "$name: $log" "$log"; done
   passed=$((passed + good))
   failed=$((failed + bad))
   echo "== $name: $good passed, $bad failed in $((SECONDS - start)) s"

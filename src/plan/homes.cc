@@ -38,12 +38,14 @@ Homes assigned(const std::vector<HomeCandidate>& candidates, DomainShape domain,
 /// Every rank of a domain, or every column, as a home.
 std::vector<Home> single_homes(DomainShape domain) {
   std::vector<Home> homes;
+  homes.reserve(static_cast<std::size_t>(domain.size()));
   for (int bin = 0; bin < domain.size(); ++bin)
     homes.push_back({domain.place_at(bin).g, domain.place_at(bin).t});
   return homes;
 }
 std::vector<Home> column_homes(DomainShape domain) {
   std::vector<Home> homes;
+  homes.reserve(static_cast<std::size_t>(domain.gtp_remat));
   for (int g = 0; g < domain.gtp_remat; ++g) homes.push_back({GtpRank(g), std::nullopt});
   return homes;
 }

@@ -58,7 +58,9 @@ RowPiece RowSplit::piece_in(std::size_t piece, Range rows) const {
 }
 
 Shape RowSplit::matrix_of_piece(std::size_t piece, Shape full) const {
-  return {full.rows / group() * pieces_.at(piece), full.cols};
+  const std::int64_t rows = group();
+  if (rows == 0) return full;  // whole
+  return {full.rows / rows * pieces_.at(piece), full.cols};
 }
 
 Shape RowSplit::matrix_of(std::int64_t row, Shape full) const {

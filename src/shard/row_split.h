@@ -48,7 +48,7 @@ class RowSplit {
   [[nodiscard]] RowPiece piece_in(std::size_t piece, Range rows) const;
   /// Shape of the matrix that row `row` of a full matrix belongs to.
   [[nodiscard]] Shape matrix_of(std::int64_t row, Shape full) const;
-  /// Shape of the matrix that the piece'th piece of a full matrix is.
+  /// Shape of the matrix that the piece'th piece of a full matrix is; the full one if whole.
   [[nodiscard]] Shape matrix_of_piece(std::size_t piece, Shape full) const;
   /// Shapes of the matrices that NS runs on for a full matrix.
   [[nodiscard]] std::vector<Shape> matrices(Shape full) const;
