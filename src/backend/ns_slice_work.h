@@ -24,6 +24,7 @@ struct BoundNsSlice {
   /// A scratch for each matrix, ns_scratch_layout(slice).total elements of options.storage apart.
   void* scratch = nullptr;
   NsOptions options;
+  NsScaling scaling = NsScaling::kByNs;  ///< kByReceiver: what kScaleOut writes is not multiplied
 };
 
 }  // namespace muonbench

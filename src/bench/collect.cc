@@ -7,7 +7,7 @@
 #include "src/bench/stats.h"
 #include "src/bench/wire.h"
 #include "src/ns/schedule.h"
-#include "src/program/distribution.h"
+#include "src/plan/distribution.h"
 
 namespace muonbench {
 namespace {
@@ -57,25 +57,16 @@ ConcurrentGroupsInfo concurrent_groups(const Mode& mode, const GroupQueues& queu
   return {false, 1, "the mode has one pipeline for all parameters"};
 }
 
-/// By parameter; none where a mode has no homes.
-const std::vector<std::optional<Home>>* homes_in(const Mode& mode, const StepInputs& inputs) {
-  switch (mode.costs) {
-    case CostsDependOn::kShards:
-    case CostsDependOn::kShardsAndSums: return nullptr;
-    case CostsDependOn::kShardsAndHomes: return &inputs.homes;
-    case CostsDependOn::kShardsAndOwners: return &inputs.layer_wise.homes;
-  }
-  return nullptr;
-}
-
-HomeInfo home_info(const Parameter& param, const Home& home) {
-  return {param.name, home.g.value(), home.t ? std::optional(home.t->value()) : std::nullopt};
+/// None for a weight whose shards stay where they are.
+std::optional<HomeInfo> home_info(const Parameter& param, const std::optional<Home>& home) {
+  if (!home || !home->is_routed()) return std::nullopt;
+  return HomeInfo{param.name, home->g.value(), home->t ? std::optional(home->t->value()) : std::nullopt};
 }
 
 std::vector<HomeInfo> home_infos(const ParamSet& params, const std::vector<std::optional<Home>>& homes) {
   std::vector<HomeInfo> infos;
   for (std::size_t i = 0; i < homes.size(); ++i)
-    if (const auto& home = homes[i]) infos.push_back(home_info(params.params[i], *home));
+    if (const auto info = home_info(params.params[i], homes[i])) infos.push_back(*info);
   return infos;
 }
 
@@ -87,16 +78,40 @@ void add_owners(const StepInputs& inputs, ModeInfo& info) {
   if (owned.homes != inputs.homes) info.homes = home_infos(inputs.params, owned.homes);
 }
 
-/// In model order.
-std::vector<DecisionInfo> decisions(const StepInputs& inputs) {
+DecisionInfo decision(const Parameter& param, std::string_view runs, const ParamShardSpec& spec,
+                      const std::optional<Distribution>& distribution) {
+  DecisionInfo info{param.name, std::string(runs), std::nullopt, std::nullopt};
+  if (!distribution) return info;
+  info.over = name_of(GroupKey{family_of(param), AxisSet{distribution->axis}});
+  info.ranks = ranks_of(distribution->axis, spec.domain);
+  return info;
+}
+
+/// Of mode auto.
+DecisionInfo cheaper(const Parameter& param, const StepInputs& inputs, ParamIndex p) {
+  const ParamShardSpec& spec = inputs.specs[p.at()];
+  const RunsAs runs_as = cheaper_way(spec, inputs.splits[p.at()], family_of(param), inputs.ns);
+  return decision(param, name_of(runs_as), spec,
+                  runs_as == RunsAs::kDistributed ? distribution_of(spec) : std::nullopt);
+}
+
+/// Of muon.split_oversized.
+DecisionInfo spread(const Parameter& param, const ParamShardSpec& spec, const std::optional<Home>& home) {
+  const auto distribution = home ? distribution_as(home->spread, spec) : std::nullopt;
+  return decision(param, distribution ? name_of(RunsAs::kDistributed) : "whole", spec, distribution);
+}
+
+/// In model order; null where nothing is decided weight by weight.
+std::optional<std::vector<DecisionInfo>> decisions(const Mode& mode, const StepInputs& inputs) {
+  const std::vector<std::optional<Home>>* homes = inputs.split_oversized ? homes_in(mode, inputs) : nullptr;
+  if (mode.weights != WeightsRun::kAsDecided && homes == nullptr) return std::nullopt;
   std::vector<DecisionInfo> found;
   for (int i = 0; i < inputs.params.size(); ++i) {
     const ParamIndex p(i);
     const Parameter& param = inputs.params[p];
     if (param.optimizer != OptimizerKind::kMuon || !param.has_gradient()) continue;
-    const RunsAs runs_as =
-        cheaper_way(inputs.specs[p.at()], inputs.splits[p.at()], family_of(param), inputs.ns);
-    found.push_back({param.name, std::string(name_of(runs_as))});
+    found.push_back(homes != nullptr ? spread(param, inputs.specs[p.at()], (*homes)[p.at()])
+                                     : cheaper(param, inputs, p));
   }
   return found;
 }
@@ -114,7 +129,7 @@ std::vector<ParamInfo> param_infos(const ModelCheck& check, const StepInputs& in
     info.shape =
         param.dims == 1 ? std::vector{param.shape.rows} : std::vector{param.shape.rows, param.shape.cols};
     info.sharding = name_of(inputs.specs[i].sharding());
-    if (homes != nullptr && (*homes)[i]) info.home = home_info(param, *(*homes)[i]);
+    if (homes != nullptr) info.home = home_info(param, (*homes)[i]);
     if (verified == Verified::kYes) {
       info.delta_abs_min = check.params[i].delta_abs_min;
       info.delta_abs_max = check.params[i].delta_abs_max;
@@ -191,7 +206,7 @@ ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs, const std
   info.concurrent_groups = concurrent_groups(mode, inputs.queues);
   if (mode.muon == MuonUse::kMuon) info.ns_algorithm = name_in(kNsAlgorithmNames, inputs.ns.algorithm);
   if (mode.costs == CostsDependOn::kShardsAndOwners) add_owners(inputs, info);
-  if (mode.weights == WeightsRun::kAsDecided) info.decisions = decisions(inputs);
+  info.decisions = decisions(mode, inputs);
   for (std::size_t r = 0; r < costs.size(); ++r)
     info.ranks.push_back(rank_info(costs[r], inputs.grid, WorldRank(static_cast<int>(r))));
   if (mode.muon == MuonUse::kMuon)

@@ -7,7 +7,7 @@
 
 #include "src/base/error.h"
 #include "src/base/text.h"
-#include "src/program/distribution.h"
+#include "src/plan/distribution.h"
 
 namespace muonbench {
 

@@ -11,7 +11,7 @@
 
 #include "src/base/even_part.h"
 #include "src/base/hash.h"
-#include "src/program/distribution.h"
+#include "src/plan/distribution.h"
 
 namespace muonbench {
 namespace {
@@ -59,9 +59,37 @@ void add_home(Fingerprint& print, const std::optional<Home>& home, const ParamSh
               DomainPlace place) {
   print.add(home ? 1 : 0);
   if (!home) return;
+  print.add(static_cast<int>(home->spread));
   print.add(home->g == place.g ? 1 : 0).add(home->is_at(place) ? 1 : 0);
   // Of TP peers that hold equal shards one alone sends, if there is one home.
   if (!spec.tp_dim && home->t) print.add(home->t == place.t ? 1 : 0);
+}
+
+/// What NS adds up of a weight, in whatever batches it goes: parts of sums repeat with the size of a group.
+void add_sums(std::set<Sum>& sums, const StepInputs& inputs, ParamIndex p,
+              const std::optional<Distribution>& distribution) {
+  if (!distribution || !inputs.params[p].has_gradient()) return;
+  const GroupKey group{family_of(inputs.params[p]), AxisSet{distribution->axis}};
+  const int most = std::min(inputs.ns_batch_size, inputs.grid.group_size(group));
+  for (const Shape& matrix : inputs.splits[p.at()].matrices(inputs.params[p].shape)) {
+    const std::int64_t side = NsSlice{matrix, distribution->side}.gram_side();
+    for (std::int64_t n = 1; n <= most; ++n) {
+      sums.emplace(group, n);
+      sums.emplace(group, n * side * side);
+    }
+  }
+}
+
+/// Whoever has a weight apart knows which rows of it; a gather may bring others, which the place tells.
+void add_place(Fingerprint& print, const RowSplit& split, DomainPlace place) {
+  if (!split.is_whole()) print.add(place.g.value()).add(place.t.value());
+}
+
+/// How a weight at home is spread over the rank at `place` and others; none if it is not.
+std::optional<Distribution> spread_at(DomainPlace place, const std::optional<Home>& home,
+                                      const ParamShardSpec& spec) {
+  if (!home || !home->is_at(place)) return std::nullopt;
+  return distribution_as(home->spread, spec);
 }
 
 /// What each replica owns of what the ranks of a residence hold, in model order.
@@ -98,6 +126,14 @@ class Owned {
       add_shard(print, param, spec, extent);
       add_split(print, inputs_.splits[p.at()], extent);
       add_home(print, inputs_.layer_wise.homes[p.at()], spec, place);
+      if (const auto spread = spread_at(place, inputs_.layer_wise.homes[p.at()], spec)) {
+        std::set<Sum> sums;
+        add_sums(sums, inputs_, p, spread);
+        for (const auto& [group, count] : sums)
+          print.add(even_part(count, inputs_.grid.group_size(group),
+                              inputs_.grid.index_in_group(group, rank).value()));
+        add_place(print, inputs_.splits[p.at()], place);
+      }
       if (!inputs_.layer_wise.wave_of.empty()) print.add(inputs_.layer_wise.wave_of[p.at()]);
       if (param.optimizer == OptimizerKind::kMuon) continue;
       print.add(state_rows(spec, StatePlacement::kAdamByOwnersRows, family_of(param), inputs_.grid, rank,
@@ -109,26 +145,6 @@ class Owned {
   const StepInputs& inputs_;
   std::map<std::tuple<Family, Residence, int>, std::vector<ParamIndex>> params_;
 };
-
-/// What NS adds up of a weight, in whatever batches it goes: parts of sums repeat with the size of a group.
-void add_sums(std::set<Sum>& sums, const StepInputs& inputs, ParamIndex p) {
-  const auto distribution = distribution_of(inputs.specs[p.at()]);
-  if (!distribution || !inputs.params[p].has_gradient()) return;
-  const GroupKey group{family_of(inputs.params[p]), AxisSet{distribution->axis}};
-  const int most = std::min(inputs.ns_batch_size, inputs.grid.group_size(group));
-  for (const Shape& matrix : inputs.splits[p.at()].matrices(inputs.params[p].shape)) {
-    const std::int64_t side = NsSlice{matrix, distribution->side}.gram_side();
-    for (std::int64_t n = 1; n <= most; ++n) {
-      sums.emplace(group, n);
-      sums.emplace(group, n * side * side);
-    }
-  }
-}
-
-/// Whoever has a weight apart knows which rows of it; a gather may bring others, which the place tells.
-void add_place(Fingerprint& print, const RowSplit& split, DomainPlace place) {
-  if (!split.is_whole()) print.add(place.g.value()).add(place.t.value());
-}
 
 Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) {
   const Coordinates dense = inputs.grid.coordinates(Family::kDense, rank);
@@ -149,8 +165,12 @@ Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) 
       add_home(print, inputs.homes[p.at()], spec, at.place);
       print.add(inputs.travel.wave(p));
     }
-    if (costs == CostsDependOn::kShardsAndSums && param.optimizer == OptimizerKind::kMuon) {
-      add_sums(sums, inputs, p);
+    std::optional<Distribution> spread;
+    if (costs == CostsDependOn::kShardsAndHomes) spread = spread_at(at.place, inputs.homes[p.at()], spec);
+    if (costs == CostsDependOn::kShardsAndSums && param.optimizer == OptimizerKind::kMuon)
+      spread = distribution_of(spec);
+    if (spread) {
+      add_sums(sums, inputs, p, spread);
       add_place(print, inputs.splits[p.at()], at.place);
     }
     const StateRows state =

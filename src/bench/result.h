@@ -14,8 +14,7 @@ namespace muonbench {
 
 inline constexpr int kResultSchemaVersion = 1;
 
-/// Order statistics over `samples`, the slowest rank's time per step. Percentiles interpolate linearly (type
-/// 7).
+/// Order statistics over `samples`, the slowest rank's time per step. Percentiles interpolate linearly.
 struct TimeSummary {
   double min = 0, p50 = 0, p95 = 0, max = 0, mean = 0;
   std::vector<double> samples;
@@ -103,10 +102,12 @@ struct ThroughputInfo {
   std::optional<double> ns_tflops, parameters_per_second, exchange_algbw_gbs, exchange_busbw_gbs;
 };
 
-/// Where mode auto runs NS of one parameter.
+/// Where NS of one parameter runs, by mode auto or by muon.split_oversized.
 struct DecisionInfo {
   std::string param;
-  std::string runs;  ///< duplicated, distributed
+  std::string runs;                 ///< duplicated or distributed; whole or distributed
+  std::optional<std::string> over;  ///< distributed: over which axis,
+  std::optional<int> ranks;         ///< of how many ranks
 };
 
 /// muon.concurrent_groups as it came out: whether pipelines of param groups may overlap in this mode.
@@ -132,7 +133,7 @@ struct ModeInfo {
   ConcurrentGroupsInfo concurrent_groups;
   std::vector<OwnerInfo> owners;                       ///< empty where the mode has none
   std::vector<HomeInfo> homes;                         ///< empty where they are the result's
-  std::optional<std::vector<DecisionInfo>> decisions;  ///< of a mode that decides weight by weight
+  std::optional<std::vector<DecisionInfo>> decisions;  ///< where each weight is decided on
 };
 
 struct Result {

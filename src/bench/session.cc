@@ -182,6 +182,11 @@ class Session {
   }
 
   [[nodiscard]] bool promises_bits(const Mode& mode) const {
+    const std::vector<std::optional<Home>>* homes = homes_in(mode, run_.inputs);
+    const auto is_spread = [](const std::optional<Home>& home) {
+      return home && home->spread != NsSpread::kNone;
+    };
+    if (homes != nullptr && std::any_of(homes->begin(), homes->end(), is_spread)) return false;
     return mode.bits == BitPromise::kAsDuplicated && run_.inputs.ns.algorithm == NsAlgorithm::kGemm &&
            run_.inputs.ns_batch_size == 1;
   }

@@ -85,23 +85,8 @@ void check_object(const Key& key, const std::string& schema) {
     for (std::size_t i = 0; i < key.size(); ++i) check_object(key[i], schema + "[]");
 }
 
-bool holds_default(const Key& key, std::string_view default_json) {
-  if (default_json.empty()) return !key.present();
-  return !key.present() || key.got() == default_json;
-}
-
-void check_later(const Key& at, const LaterKey& later) {
-  if (holds_default(at, later.default_json)) return;
-  if (later.default_json.empty()) at.reject("this key to be absent (this build does not honour it yet)");
-  at.reject(text("{} (this build does not honour other values yet)", later.default_json));
-}
-
 }  // namespace
 
 void require_known_keys(const Document& document) { check_object(Key(document), ""); }
-
-void require_later_keys_at_default(const Document& document) {
-  for (const LaterKey& later : later_keys()) check_later(Key(document).at(later.path), later);
-}
 
 }  // namespace muonbench

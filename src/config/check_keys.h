@@ -10,7 +10,4 @@ namespace muonbench {
 /// that may stand there) and for a value in whose place only an object can be.
 void require_known_keys(const Document& document);
 
-/// Throws ConfigError for a key of later_keys() that does not hold its default.
-void require_later_keys_at_default(const Document& document);
-
 }  // namespace muonbench

@@ -75,6 +75,7 @@ std::vector<KeyRow<C>> muon_keys() {
       {"muon.exchange_chunks", integer(1, 1024), [](C& c) -> Field { return &c.muon.exchange_chunks; }},
       {"muon.gtp_only_homes", words(kGtpOnlyHomesNames),
        [](C& c) -> Field { return word_field(c.muon.gtp_only_homes, kGtpOnlyHomesNames); }},
+      {"muon.split_oversized", FlagRule{}, [](C& c) -> Field { return &c.muon.split_oversized; }},
       {"muon.concurrent_groups", FlagRule{}, [](C& c) -> Field { return &c.muon.concurrent_groups; }},
       {"muon.groups", OwnRule{"object", "an object of \"label\": {lr, weight_decay}"}, own<C>,
        Presence::kOptional, "{}"},

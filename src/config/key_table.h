@@ -21,22 +21,12 @@ namespace muonbench {
 [[nodiscard]] const std::vector<KeyRow<InjectConfig>>& inject_keys();  ///< of an entry of gradients.inject
 [[nodiscard]] const std::vector<KeyRow<Bounds>>& bounds_keys();        ///< of an entry of require
 
-/// A key of the contract that this build accepts at its default alone. Whoever builds the feature deletes the
-/// row.
-struct LaterKey {
-  std::string_view path;
-  std::string_view default_json;  ///< empty: only its absence is accepted
-  std::string_view type;
-};
-[[nodiscard]] const std::vector<LaterKey>& later_keys();
-
 /// All of the above with full paths; "[]" stands for any entry of a list, "*" for any name in an object.
 struct KeyInfo {
   std::string path;
   std::string type;
   std::string expected;
   std::string default_text;  ///< "-": none; "required"
-  bool later = false;
 };
 [[nodiscard]] const std::vector<KeyInfo>& config_keys();
 

@@ -40,6 +40,7 @@ struct MuonConfig {
   DType return_dtype = DType::kFp32;
   int exchange_chunks = 1;  ///< waves
   GtpOnlyHomes gtp_only_homes = GtpOnlyHomes::kColumn;
+  bool split_oversized = false;
   bool concurrent_groups = true;
   std::map<std::string, GroupConfig> groups;  ///< beside the built-in dense and expert
 };

@@ -69,6 +69,7 @@ void check_travel(const Key& top, const RunConfig& config) {
   refuse_unless(given.return_dtype == initial.return_dtype, "muon.return_dtype", "fp32");
   refuse_unless(given.exchange_chunks == initial.exchange_chunks, "muon.exchange_chunks", "1");
   refuse_unless(given.gtp_only_homes == initial.gtp_only_homes, "muon.gtp_only_homes", "column");
+  refuse_unless(given.split_oversized == initial.split_oversized, "muon.split_oversized", "false");
 }
 
 /// Factors of a number of ranks, each of which may be as large as the number itself.
@@ -179,7 +180,6 @@ RunConfig read_config(std::string_view json, const std::string& source,
     throw ConfigError(text("{}: expected an object at the top level, got {}", source, render(root)));
   const Document document = with_overrides(std::move(root), source, overrides);
   require_known_keys(document);
-  require_later_keys_at_default(document);
 
   const Key top(document);
   RunConfig config = read_rows(run_keys(), top);

@@ -38,12 +38,6 @@ Json from_rows(const std::vector<KeyRow<T>>& rows, T values) {
   return json;
 }
 
-/// Keys of later builds, at their defaults.
-void add_later(Json& json) {
-  for (const LaterKey& key : later_keys())
-    if (!key.default_json.empty()) json[pointer(key.path)] = Json::parse(key.default_json);
-}
-
 Json params_json(const std::vector<ParamConfig>& params) {
   Json list = Json::array();
   for (const ParamConfig& param : params) {
@@ -109,7 +103,6 @@ std::string resolved_json(const RunConfig& config) {
   for (const InjectConfig& injection : config.gradients.inject)
     json["gradients"]["inject"].push_back(from_rows(inject_keys(), injection));
   json["require"] = require_json(config.require);
-  add_later(json);
   // The default of `name` is a file's name, which may be any bytes.
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }

@@ -74,7 +74,8 @@ class Binder {
                        {},
                        floats(op.sums),
                        at(op.scratch.buffer, op.scratch.offset),
-                       program_.ns};
+                       program_.ns,
+                       op.scaling};
     for (const Region& matrix : op.data) bound.data.push_back(floats(matrix));
     return device_.prepare(std::move(bound));
   }

@@ -10,19 +10,20 @@
 namespace muonbench {
 namespace {
 
-/// Axes over which a way of exchange has communicators.
-std::vector<AxisSet> axes_of(ExchangeWay way) {
-  switch (way) {
-    case ExchangeWay::kTwoStage: return {AxisSet{AxisSet::kGtpRemat}, AxisSet{AxisSet::kTp}};
-    case ExchangeWay::kFused: return {AxisSet{AxisSet::kGtpRemat, AxisSet::kTp}};
-  }
-  return {};
+/// Axes over which a way of exchange, and sums, have communicators.
+std::vector<AxisSet> axes_of(ExchangeWay way, GramSums sums) {
+  std::vector<AxisSet> axes;
+  if (way == ExchangeWay::kTwoStage || sums == GramSums::kOverAxes)
+    axes = {AxisSet{AxisSet::kGtpRemat}, AxisSet{AxisSet::kTp}};
+  if (way == ExchangeWay::kFused) axes.push_back(AxisSet{AxisSet::kGtpRemat, AxisSet::kTp});
+  return axes;
 }
 
-/// The communicators of a group's exchanges; a group of one rank has none.
-std::set<GroupKey> communicators(const ParamGroup& group, const RankGrid& grid, ExchangeWay way) {
+/// The communicators of a group's pipeline; a group of one rank has none.
+std::set<GroupKey> communicators(const ParamGroup& group, const RankGrid& grid,
+                                 const std::vector<AxisSet>& axes_used) {
   std::set<GroupKey> keys;
-  for (const AxisSet axes : axes_of(way)) {
+  for (const AxisSet axes : axes_used) {
     const GroupKey key = grid.canonical({group.family, axes});
     if (!key.axes.empty()) keys.insert(key);
   }
@@ -41,10 +42,11 @@ bool meet(const std::set<GroupKey>& a, const std::set<GroupKey>& b) {
 }
 
 /// A group that shares with two lines makes one of them.
-std::vector<Line> lines_of(const std::vector<ParamGroup>& groups, const RankGrid& grid, ExchangeWay way) {
+std::vector<Line> lines_of(const std::vector<ParamGroup>& groups, const RankGrid& grid,
+                           const std::vector<AxisSet>& axes) {
   std::vector<Line> lines;
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    Line mine{{g}, communicators(groups[g], grid, way), {}};
+    Line mine{{g}, communicators(groups[g], grid, axes), {}};
     std::vector<Line> apart;
     for (Line& line : lines) {
       if (!meet(line.communicators, mine.communicators)) {
@@ -91,14 +93,14 @@ std::string shared_by(const Line& line, const std::vector<ParamGroup>& groups) {
 }  // namespace
 
 GroupQueues queue_groups(const std::vector<ParamGroup>& groups, const RankGrid& grid, QueueUse use,
-                         const std::string& backend, ExchangeWay way) {
+                         const std::string& backend, ExchangeWay way, GramSums sums) {
   GroupQueues queues{std::vector<int>(groups.size(), 0), 1, ""};
   if (groups.size() < 2) {
     queues.why = groups.empty() ? "no param group" : "one param group";
     return queues;
   }
   std::vector<std::string> reasons;
-  const std::vector<Line> lines = lines_of(groups, grid, way);
+  const std::vector<Line> lines = lines_of(groups, grid, axes_of(way, sums));
   for (const Line& line : lines)
     if (line.groups.size() > 1) reasons.push_back(shared_by(line, groups));
   switch (use) {

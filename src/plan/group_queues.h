@@ -15,6 +15,9 @@ namespace muonbench {
 /// Whether queues of a device may run beside one another.
 enum class QueueUse { kConcurrent, kBackendRunsInTurn, kSwitchedOff };
 
+/// Whether NS of some weights is spread, so that Gram matrices are added up over each axis.
+enum class GramSums { kNone, kOverAxes };
+
 /// On which queue of a device each param group's pipeline goes.
 struct GroupQueues {
   std::vector<int> of_group = {};  ///< by index of the group; empty: all on queue 0
@@ -36,6 +39,7 @@ struct GroupQueues {
 /// communicator. Without concurrency all go on queue 0. `backend` is the word for it in `why`.
 [[nodiscard]] GroupQueues queue_groups(const std::vector<ParamGroup>& groups, const RankGrid& grid,
                                        QueueUse use, const std::string& backend,
-                                       ExchangeWay way = ExchangeWay::kTwoStage);
+                                       ExchangeWay way = ExchangeWay::kTwoStage,
+                                       GramSums sums = GramSums::kNone);
 
 }  // namespace muonbench

@@ -15,14 +15,34 @@ namespace {
 
 using Homes = std::vector<std::optional<Home>>;
 
-/// Whether a weight is at home in a whole column.
-bool is_column(const ParamShardSpec& spec, GtpOnlyHomes gtp_only) {
-  return gtp_only != GtpOnlyHomes::kSingle && spec.sharding() == ParamSharding::kGtpRemat &&
-         spec.domain.tp > 1;
+/// What a weight is at home at.
+enum class HomeExtent { kNowhere, kRank, kColumn, kDomain };
+
+HomeExtent extent_of(const HomeCandidate& candidate, GtpOnlyHomes gtp_only) {
+  switch (candidate.spread) {
+    case NsSpread::kNone: break;
+    case NsSpread::kColumn: return HomeExtent::kColumn;
+    case NsSpread::kDomain: return HomeExtent::kDomain;
+  }
+  switch (candidate.spec.sharding()) {
+    case ParamSharding::kReplicated: return HomeExtent::kNowhere;
+    case ParamSharding::kGtpRemat:
+      return gtp_only != GtpOnlyHomes::kSingle && candidate.spec.domain.tp > 1 ? HomeExtent::kColumn
+                                                                               : HomeExtent::kRank;
+    case ParamSharding::kTp:
+    case ParamSharding::kGtpRematAndTp: break;
+  }
+  return HomeExtent::kRank;
 }
 
-Home home_at(const ParamShardSpec& spec, int g, int t, GtpOnlyHomes gtp_only) {
-  return is_column(spec, gtp_only) ? Home{GtpRank(g), std::nullopt} : Home{GtpRank(g), TpRank(t)};
+std::optional<Home> home_at(const HomeCandidate& candidate, int g, int t, GtpOnlyHomes gtp_only) {
+  switch (extent_of(candidate, gtp_only)) {
+    case HomeExtent::kNowhere: break;
+    case HomeExtent::kRank: return Home{GtpRank(g), TpRank(t)};
+    case HomeExtent::kColumn: return Home{GtpRank(g), std::nullopt, candidate.spread};
+    case HomeExtent::kDomain: return Home{GtpRank(0), std::nullopt, candidate.spread};
+  }
+  return std::nullopt;
 }
 
 /// What `assign` makes of `gtp_only`, where kAuto is decided by cost.
@@ -71,34 +91,32 @@ Homes lpt(const std::vector<HomeCandidate>& candidates, DomainShape domain, GtpO
   Homes homes(candidates.size());
   Costs taken(domain);
   const std::vector<Home> singles = single_homes(domain), columns = column_homes(domain);
+  const std::vector<Home> whole = {{GtpRank(0), std::nullopt, NsSpread::kDomain}};
   for (const std::size_t i : order) {
-    const ParamShardSpec& spec = candidates[i].spec;
     const double cost = static_cast<double>(costs[i]);
-    switch (spec.sharding()) {
-      case ParamSharding::kReplicated: break;
-      case ParamSharding::kGtpRemat:
-        homes[i] = take(taken, is_column(spec, gtp_only) ? columns : singles, cost);
-        break;
-      case ParamSharding::kTp:
-      case ParamSharding::kGtpRematAndTp: homes[i] = take(taken, singles, cost); break;
+    switch (extent_of(candidates[i], gtp_only)) {
+      case HomeExtent::kNowhere: break;
+      case HomeExtent::kRank: homes[i] = take(taken, singles, cost); break;
+      case HomeExtent::kColumn: homes[i] = take(taken, columns, cost); break;
+      case HomeExtent::kDomain: homes[i] = take(taken, whole, cost); break;
     }
+    if (homes[i]) homes[i]->spread = candidates[i].spread;
   }
   return homes;
 }
 
 Homes round_robin(const std::vector<HomeCandidate>& candidates, DomainShape domain, GtpOnlyHomes gtp_only) {
   Homes homes(candidates.size());
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const ParamShardSpec& spec = candidates[i].spec;
-    if (spec.sharding() == ParamSharding::kReplicated) continue;
-    homes[i] = home_at(spec, static_cast<int>(i % static_cast<std::size_t>(domain.gtp_remat)), 0, gtp_only);
-  }
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    homes[i] =
+        home_at(candidates[i], static_cast<int>(i % static_cast<std::size_t>(domain.gtp_remat)), 0, gtp_only);
   return homes;
 }
 
 }  // namespace
 
 std::int64_t HomeCandidate::ns_cost() const {
+  if (spread != NsSpread::kNone) return spread_cost;
   std::int64_t cost = 0;
   for (const Shape& matrix : split.matrices(spec.full_shape)) cost += muonbench::ns_cost(matrix);
   return cost;
@@ -145,7 +163,7 @@ ExplicitHomes explicit_homes(const std::vector<HomeCandidate>& candidates, Domai
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       const auto given = homes.find(candidates[i].name);
       if (given == homes.end() || !found[i]) continue;
-      found[i] = home_at(candidates[i].spec, given->second.first, given->second.second, one);
+      found[i] = home_at(candidates[i], given->second.first, given->second.second, one);
     }
     return found;
   });

@@ -14,15 +14,32 @@
 
 namespace muonbench {
 
-/// Where the full matrix of one parameter meets NS. `t` is empty for a GTP_remat-only weight under T > 1 that
-/// is at home in a whole column: every TP peer of column g runs the same NS.
+/// How NS of one weight is spread over ranks of its domain, which add up Gram matrices then.
+enum class NsSpread {
+  kNone,    ///< not at all: a matrix meets NS whole
+  kColumn,  ///< over the TP peers of the home column, each with its TP-local rows or columns
+  kDomain,  ///< over all ranks, where the shards lie: over gtp_remat, or over tp if that alone splits it
+};
+
+/// Where one parameter meets NS. `t` is empty for a GTP_remat-only weight under T > 1 that is at home in a
+/// whole column, where every TP peer of column g runs the same NS, and for a weight that is spread; without
+/// meaning in one spread over the domain: g.
 struct Home {
   GtpRank g;
   std::optional<TpRank> t;
+  NsSpread spread = NsSpread::kNone;
   friend auto operator<=>(const Home&, const Home&) = default;
 
-  /// True if a rank at `place` runs NS on this parameter.
-  [[nodiscard]] bool is_at(DomainPlace place) const { return g == place.g && (!t || *t == place.t); }
+  /// True if a rank at `place` runs NS on this parameter, or on a part of it.
+  [[nodiscard]] bool is_at(DomainPlace place) const {
+    return spread == NsSpread::kDomain || (g == place.g && (!t || *t == place.t));
+  }
+  /// False if its shards stay where they are.
+  [[nodiscard]] bool is_routed() const { return spread != NsSpread::kDomain; }
+  /// What each rank of the home puts together of a weight that is routed.
+  [[nodiscard]] Shape matrix_of(const ParamShardSpec& spec) const {
+    return spread == NsSpread::kColumn ? spec.tp_local_shape() : spec.full_shape;
+  }
 };
 
 /// One entry of a domain's list: the grad-bearing Muon parameters of one param group in model order.
@@ -30,15 +47,18 @@ struct HomeCandidate {
   std::string name;
   ParamShardSpec spec;
   RowSplit split = {};
+  NsSpread spread = NsSpread::kNone;
+  std::int64_t spread_cost = 0;  ///< of each rank that NS is spread over
 
-  /// Sum of ns_cost over the matrices that NS runs on.
+  /// Sum of ns_cost over the matrices that NS runs on; spread_cost if NS is spread.
   [[nodiscard]] std::int64_t ns_cost() const;
 };
 
 /// Homes by longest processing time: candidates sorted by NS cost, descending and stable, each to the bin (g,
 /// t) with the least accumulated cost, ties to the lowest bin g * T + t. A GTP_remat-only weight under T > 1
 /// that is at home in a column adds its cost to all T bins of it; it takes the column whose fullest bin is
-/// least loaded, lowest g on ties. Replicated candidates get none.
+/// least loaded, lowest g on ties. Replicated candidates get none. A weight that is spread over a column is
+/// placed as one at home there, and one spread over the domain adds its cost to all bins.
 ///
 /// `gtp_only` here and below: kColumn and kSingle hold for every GTP_remat-only weight. kAuto is one of them
 /// for the whole list: homes are assigned both ways, and single ones are taken if their fullest bin is less

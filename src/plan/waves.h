@@ -11,7 +11,7 @@ namespace muonbench {
 /// A routed parameter of one domain's list.
 struct WaveCandidate {
   Home home;
-  Elements elements;  ///< of its full matrix
+  Elements elements;  ///< of what each rank of the home puts together
 };
 
 /// Cuts a list into at most `waves` waves, which travel one after the other, so that every home gets about as

@@ -2,35 +2,65 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <tuple>
 #include <vector>
 
-#include "src/program/distribution.h"
+#include "src/plan/distribution.h"
 #include "src/program/emitter.h"
 
 namespace muonbench {
+
+/// What of a weight a rank holds: rows of the full matrix, one range after the other, and how many columns.
+struct HeldPart {
+  std::vector<Range> rows;
+  std::int64_t cols = 0;
+
+  [[nodiscard]] Shape shape() const;
+};
+
+/// The TP-local matrix of a weight.
+[[nodiscard]] HeldPart tp_local_part(const ParamShardSpec& spec, TpRank t);
+
+/// Weights of one kind go through it in batches.
+using DistributedKind = std::tuple<Shape, std::optional<int>, bool, std::vector<std::int64_t>>;
+[[nodiscard]] DistributedKind distributed_kind(const Emitter& emitter, ParamIndex p);
+
+/// Where and how NS of spread matrices runs.
+struct DistributedWay {
+  GroupKey group;
+  GramSide side = GramSide::kRows;
+  int queue = 0;
+  NsScaling scaling = NsScaling::kByNs;
+};
 
 /// Emits NS of matrices whose rows or columns are spread over a group: parts on this rank's slices, and sums
 /// over the group between them. One sum for the norms and one for each step, of the whole batch; under
 /// precision medium Gram matrices travel in bf16.
 class DistributedNs {
  public:
-  DistributedNs(Emitter& emitter, GroupKey group, GramSide side);
+  DistributedNs(Emitter& emitter, DistributedWay way);
 
-  /// In place, on `data`: a slice of each matrix of a batch, all of shape `slice`, of matrices of shape
-  /// `matrix`. All members of the group make the calls in one order, those too whose slices have no row.
-  void run(const std::vector<Region>& data, Shape slice, Shape matrix);
+  /// In place, on a batch of weights of one full shape, all taken apart by `split`: `held` of each in one of
+  /// `matrices`. All members of the group make the calls in one order, those too who hold no row.
+  void run(const std::vector<Region>& matrices, const HeldPart& held, const RowSplit& split, Shape full);
 
  private:
+  /// A piece is copied out and back; this rank may have none of its rows, and takes part all the same.
+  void run_piece(const std::vector<Region>& matrices, const HeldPart& held, const RowSplit& split,
+                 std::size_t piece, Shape full);
+  /// `data`: a slice of each matrix, all of shape `slice`, of matrices of shape `matrix`.
+  void run_slices(const std::vector<Region>& data, Shape slice, Shape matrix);
   /// Takes part in the sums with zeros.
   void run_empty(std::int64_t count, std::int64_t gram_side);
   void sum_up(std::vector<Region> regions);
   void sum_up_grams(const std::vector<Region>& grams);
+  void add(Phase phase, Work work);
   [[nodiscard]] Region buffer(const char* name, Elements size, DType dtype);
 
   Emitter& emitter_;
-  GroupKey group_;
+  DistributedWay way_;
   int ranks_;
-  GramSide side_;
   DType travels_as_;  ///< a Gram matrix
 };
 

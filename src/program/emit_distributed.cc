@@ -1,6 +1,5 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
-#include <tuple>
 #include <utility>
 
 #include "src/base/text.h"
@@ -18,14 +17,16 @@ namespace {
 /// shards hold.
 class DistributedBatch {
  public:
-  DistributedBatch(Emitter& emitter, const ParamGroup& group, std::vector<ParamIndex> batch)
+  DistributedBatch(Emitter& emitter, const ParamGroup& group, std::vector<ParamIndex> batch,
+                   DistributionRule rule, int queue)
       : emitter_(emitter),
         group_(group),
+        queue_(queue),
         batch_(std::move(batch)),
         spec_(emitter.spec(batch_.front())),
         split_(emitter.inputs().splits.at(batch_.front().at())),
         place_(emitter.place(group.family)),
-        distribution_(distribution_of(spec_)) {}
+        distribution_(rule(spec_)) {}
 
   void emit() {
     momentum();
@@ -40,7 +41,7 @@ class DistributedBatch {
       std::vector<Emitter::Matrix> matrices;
       for (std::size_t i = 0; i < batch_.size(); ++i)
         matrices.push_back(emitter_.full_matrix(batch_[i], shards_[i]));
-      emitter_.newton_schulz(matrices, emitter_.inputs().ns_batch_size, Phase::kNsReplicated, 0);
+      emitter_.newton_schulz(matrices, emitter_.inputs().ns_batch_size, Phase::kNsReplicated, queue_);
     }
     update();
   }
@@ -49,6 +50,7 @@ class DistributedBatch {
   [[nodiscard]] Region buffer(const char* what, Elements size, MemoryUse use) {
     return emitter_.transient(text("{}.{}", emitter_.name(batch_.front()), what), size, DType::kFp32, use);
   }
+  void add(Phase phase, Work work) { emitter_.builder().add(phase, queue_, std::move(work)); }
   /// One region for each weight, one after the other.
   [[nodiscard]] std::vector<Region> in_a_row(Region whole, Elements each) const {
     return Emitter::in_a_row(whole, batch_.size(), each);
@@ -64,15 +66,14 @@ class DistributedBatch {
     MomentumOp op{group_.rule, {}};
     for (std::size_t i = 0; i < batch_.size(); ++i)
       op.items.push_back(emitter_.momentum_item(batch_[i], shards_[i]));
-    emitter_.builder().add(Phase::kMomentum, 0, std::move(op));
+    add(Phase::kMomentum, std::move(op));
   }
 
   void take_shards() {
     const ShardExtent extent = spec_.extent(place_);
-    rows_ = {extent.rows};
-    cols_ = extent.cols.count;
+    held_ = {{extent.rows}, extent.cols.count};
     for (const Region& shard : shards_)
-      matrices_.push_back(Emitter::part(shard, Elements(0), Elements(extent.rows.count * cols_)));
+      matrices_.push_back(Emitter::part(shard, Elements(0), held_.shape().elements()));
   }
 
   /// The matrices are put together without their pads: over gtp_remat the TP-local ones, over tp the rows of
@@ -81,12 +82,10 @@ class DistributedBatch {
     const AxisSet::Axis axis = *distribution_->gathered;
     const int ranks = ranks_of(axis, spec_.domain);
     const Region own = Emitter::part(shards_.front(), Elements(0), spec_.shard_elements() * count());
-    const Region gathered = emitter_.gather_blocks({group_.family, AxisSet{axis}}, own,
-                                                   text("{}.gathered", emitter_.name(batch_.front())));
-    find_rows();
-    std::int64_t rows = 0;
-    for (const Range& range : rows_) rows += range.count;
-    const Elements each(rows * cols_);
+    const Region gathered = emitter_.gather_blocks(
+        {group_.family, AxisSet{axis}}, own, text("{}.gathered", emitter_.name(batch_.front())), queue_);
+    held_ = part_gathered();
+    const Elements each = held_.shape().elements();
     matrices_ = in_a_row(buffer("ns_matrix", each * count(), MemoryUse::kNsScratch), each);
     CopyOp copy;
     for (int r = 0; r < ranks; ++r) {
@@ -94,24 +93,17 @@ class DistributedBatch {
       for (std::size_t i = 0; i < batch_.size(); ++i)
         add_tile(copy.tiles, r, blocks[i], matrices_[i], Direction::kAssemble);
     }
-    if (!copy.tiles.empty()) emitter_.builder().add(Phase::kGather, 0, std::move(copy));
+    if (!copy.tiles.empty()) add(Phase::kGather, std::move(copy));
   }
 
-  void find_rows() {
-    cols_ = spec_.tp_local_shape().cols;
-    switch (*distribution_->gathered) {
-      case AxisSet::kTp:
-        if (spec_.tp_dim == 1) cols_ = spec_.full_shape.cols;
-        for (int t = 0; t < (spec_.tp_dim == 0 ? spec_.domain.tp : 1); ++t)
-          rows_.push_back(spec_.extent({place_.g, TpRank(t)}).rows);
-        break;
-      case AxisSet::kGtpRemat:
-      case AxisSet::kDp: {
-        const std::int64_t rows = spec_.tp_local_shape().rows;
-        rows_ = {{spec_.tp_dim == 0 ? place_.t.value() * rows : 0, rows}};
-        break;
-      }
-    }
+  [[nodiscard]] HeldPart part_gathered() const {
+    HeldPart held = tp_local_part(spec_, place_.t);
+    if (distribution_->gathered != AxisSet::kTp) return held;
+    held.rows.clear();
+    if (spec_.tp_dim == 1) held.cols = spec_.full_shape.cols;
+    for (int t = 0; t < (spec_.tp_dim == 0 ? spec_.domain.tp : 1); ++t)
+      held.rows.push_back(spec_.extent({place_.g, TpRank(t)}).rows);
+    return held;
   }
 
   /// Group rank r's part of a matrix that was gathered.
@@ -130,45 +122,8 @@ class DistributedBatch {
 
   void newton_schulz() {
     const GroupKey group{group_.family, AxisSet{distribution_->axis}};
-    DistributedNs ns(emitter_, group, distribution_->side);
-    if (split_.is_whole()) {
-      ns.run(matrices_, {matrices_.front().size.value() / cols_, cols_}, spec_.full_shape);
-      return;
-    }
-    for (std::size_t piece = 0; piece < split_.pieces().size(); ++piece) run_piece(ns, piece);
-  }
-
-  /// A piece is copied out and back; this rank may have none of its rows, and takes part all the same.
-  void run_piece(DistributedNs& ns, std::size_t piece) {
-    const RowPiece rows = rows_of(piece);
-    const Shape shape{rows.rows(), cols_};
-    std::vector<Region> regions(batch_.size());
-    CopyOp out, back;
-    if (shape.rows > 0) {
-      regions =
-          in_a_row(buffer("ns_pieces", shape.elements() * count(), MemoryUse::kNsScratch), shape.elements());
-      for (std::size_t i = 0; i < batch_.size(); ++i) {
-        add_row_tiles(out.tiles, rows, cols_, regions[i], matrices_[i], Direction::kTakeApart);
-        add_row_tiles(back.tiles, rows, cols_, regions[i], matrices_[i], Direction::kAssemble);
-      }
-      emitter_.builder().add(Phase::kNs, 0, std::move(out));
-    }
-    ns.run(regions, shape, split_.matrix_of_piece(piece, spec_.full_shape));
-    if (shape.rows > 0) emitter_.builder().add(Phase::kNs, 0, std::move(back));
-  }
-
-  /// Rows of a piece, counted from the first that this rank has.
-  [[nodiscard]] RowPiece rows_of(std::size_t piece) const {
-    RowPiece found;
-    std::int64_t before = 0;
-    for (const Range& range : rows_) {
-      for (RowRuns runs : split_.piece_in(piece, range).runs) {
-        runs.begin += before;
-        found.runs.push_back(runs);
-      }
-      before += range.count;
-    }
-    return found;
+    DistributedNs(emitter_, {group, distribution_->side, queue_})
+        .run(matrices_, held_, split_, spec_.full_shape);
   }
 
   void take_own() {
@@ -176,18 +131,19 @@ class DistributedBatch {
     CopyOp copy;
     for (std::size_t i = 0; i < batch_.size(); ++i)
       add_tile(copy.tiles, own, shards_[i], matrices_[i], Direction::kTakeApart);
-    if (!copy.tiles.empty()) emitter_.builder().add(Phase::kUpdate, 0, std::move(copy));
+    if (!copy.tiles.empty()) add(Phase::kUpdate, std::move(copy));
   }
 
   void update() {
     UpdateOp op{group_.rule.lr, {}};
     for (std::size_t i = 0; i < batch_.size(); ++i)
       op.items.push_back(emitter_.update_item(batch_[i], shards_[i]));
-    emitter_.builder().add(Phase::kUpdate, 0, std::move(op));
+    add(Phase::kUpdate, std::move(op));
   }
 
   Emitter& emitter_;
   const ParamGroup& group_;
+  int queue_;
   std::vector<ParamIndex> batch_;
   const ParamShardSpec& spec_;  ///< of each weight
   const RowSplit& split_;       ///< likewise
@@ -195,26 +151,21 @@ class DistributedBatch {
   std::optional<Distribution> distribution_;
   std::vector<Region> shards_;    ///< NS inputs, then updates
   std::vector<Region> matrices_;  ///< what this rank runs NS on
-  std::vector<Range> rows_;       ///< of the full matrix, as they follow one another in matrices_
-  std::int64_t cols_ = 0;         ///< of matrices_
+  HeldPart held_;                 ///< in each of them
 };
 
 }  // namespace
 
 void emit_distributed_weights(Emitter& emitter, const ParamGroup& group,
-                              const std::vector<ParamIndex>& params) {
-  const auto kind = [&](ParamIndex p) {
-    const ParamShardSpec& spec = emitter.spec(p);
-    return std::tuple(spec.full_shape, spec.tp_dim, spec.gtp_sharded,
-                      emitter.inputs().splits.at(p.at()).pieces());
-  };
+                              const std::vector<ParamIndex>& params, DistributionRule rule, int queue) {
+  const auto kind = [&](ParamIndex p) { return distributed_kind(emitter, p); };
   for (std::vector<ParamIndex>& batch : batches(params, emitter.inputs().ns_batch_size, kind))
-    DistributedBatch(emitter, group, std::move(batch)).emit();
+    DistributedBatch(emitter, group, std::move(batch), rule, queue).emit();
 }
 
 void emit_distributed(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder) {
   emit_muon_mode(inputs, rank, builder, [](Emitter& emitter, const ParamGroup& held, std::size_t) {
-    emit_distributed_weights(emitter, held, held.params);
+    emit_distributed_weights(emitter, held, held.params, distribution_of, 0);
   });
 }
 
@@ -227,7 +178,7 @@ void emit_auto(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder
         case RunsAs::kDistributed: distributed.push_back(p); break;
       }
     }
-    emit_distributed_weights(emitter, held, distributed);
+    emit_distributed_weights(emitter, held, distributed, distribution_of, 0);
   });
 }
 

@@ -40,7 +40,7 @@ class DuplicatedWeight {
 
   [[nodiscard]] Region all_gather(AxisSet::Axis axis, Region block, const char* what) {
     return emitter_.gather_blocks({group_.family, AxisSet{axis}}, block,
-                                  text("{}.{}", emitter_.name(param_), what));
+                                  text("{}.{}", emitter_.name(param_), what), 0);
   }
 
   [[nodiscard]] Region gather_gtp_remat(Region shard) {

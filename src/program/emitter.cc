@@ -48,12 +48,12 @@ std::vector<Region> Emitter::in_a_row(Region whole, std::size_t count, Elements 
   return regions;
 }
 
-Region Emitter::gather_blocks(GroupKey group, Region own, std::string buffer_name) {
+Region Emitter::gather_blocks(GroupKey group, Region own, std::string buffer_name, int queue) {
   std::vector<Segment> receives(static_cast<std::size_t>(inputs_.grid.group_size(group)),
                                 Segment{Elements(0), own.size});
   const Region gathered =
       transient(std::move(buffer_name), lay_out(receives), DType::kFp32, MemoryUse::kExchange);
-  builder_.add(Phase::kGather, 0, AllGatherOp{group, own, gathered.buffer, std::move(receives)});
+  builder_.add(Phase::kGather, queue, AllGatherOp{group, own, gathered.buffer, std::move(receives)});
   return gathered;
 }
 

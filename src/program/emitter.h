@@ -35,7 +35,7 @@ class Emitter {
     return builder_.whole(builder_.add_transient(std::move(buffer_name), size, dtype, use));
   }
   /// An all_gather of equal blocks over one axis, in phase gather: all ranks' blocks in group order.
-  [[nodiscard]] Region gather_blocks(GroupKey group, Region own, std::string buffer_name);
+  [[nodiscard]] Region gather_blocks(GroupKey group, Region own, std::string buffer_name, int queue);
 
   /// This rank in one of its process groups.
   [[nodiscard]] GroupRank index_in(GroupKey group) const { return inputs_.grid.index_in_group(group, rank_); }

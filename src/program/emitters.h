@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "src/plan/distribution.h"
 #include "src/program/emitter.h"
 #include "src/program/modes.h"
 
@@ -40,7 +41,7 @@ void emit_auto(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder
 /// A weight, or weights of one group, as those modes have them.
 void emit_duplicated_weight(Emitter& emitter, const ParamGroup& group, ParamIndex param);
 void emit_distributed_weights(Emitter& emitter, const ParamGroup& group,
-                              const std::vector<ParamIndex>& params);
+                              const std::vector<ParamIndex>& params, DistributionRule rule, int queue);
 
 /// Every rank runs NS on its own shards as if they were whole matrices, and exchanges nothing.
 void emit_blockwise(const StepInputs& inputs, WorldRank rank, ProgramBuilder& builder);

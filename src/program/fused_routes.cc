@@ -66,15 +66,21 @@ class FusedPlan {
 
   void add_tiles(int item, Leg& there, Leg& back) const {
     const std::size_t n = exchange_.matrix(item);
-    const Region full = *routed_[n].full;
+    const auto add_tile = [&](std::vector<Tile>& tiles, DomainPlace place, Region shard,
+                              Direction direction) {
+      if (routed_[n].home.spread == NsSpread::kColumn)
+        add_gtp_tile(tiles, spec(n), place.g, shard, *routed_[n].full, direction);
+      else
+        add_shard_tile(tiles, spec(n), place, shard, *routed_[n].full, direction);
+    };
     for (int peer = 0; peer < domain_.size(); ++peer) {
       const DomainPlace place = domain_.place_at(peer);
       const GroupRank rank(peer);
       if (exchange_.forward.has_peer(item, rank))
-        add_shard_tile(there.tiles, spec(n), place, exchange_.in(item, rank), full, Direction::kAssemble);
+        add_tile(there.tiles, place, exchange_.in(item, rank), Direction::kAssemble);
       if (!exchange_.reverse.has_peer(item, rank)) continue;
       const Region shard = exchange_.out_back(item, rank);
-      add_shard_tile(back.tiles, spec(n), place, shard, full, Direction::kTakeApart);
+      add_tile(back.tiles, place, shard, Direction::kTakeApart);
       const Region pad = pad_region(spec(n), place.g, shard);
       if (pad.size > Elements(0)) back.pads.push_back(pad);
     }

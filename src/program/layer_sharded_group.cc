@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "src/base/text.h"
+#include "src/program/batches.h"
+#include "src/program/distributed_ns.h"
+#include "src/program/emitters.h"
 #include "src/program/layer_sharded_routes.h"
 
 namespace muonbench {
@@ -17,11 +20,20 @@ std::vector<ParamIndex> without_home(const StepInputs& inputs, const ParamGroup&
   return found;
 }
 
-/// Parameters with homes, wave by wave.
+/// Weights whose NS is spread over the domain: nothing of them travels.
+std::vector<ParamIndex> spread_in_place(const StepInputs& inputs, const ParamGroup& group) {
+  std::vector<ParamIndex> found;
+  for (const ParamIndex p : group.params)
+    if (const auto& home = inputs.homes[p.at()]; home && !home->is_routed()) found.push_back(p);
+  return found;
+}
+
+/// Parameters that travel to their homes, wave by wave.
 std::vector<LayerShardedRoutes> plan_waves(Emitter& emitter, const ParamGroup& group) {
   std::map<int, std::vector<ParamIndex>> waves;
   for (const ParamIndex p : group.params)
-    if (emitter.inputs().homes[p.at()]) waves[emitter.inputs().travel.wave(p)].push_back(p);
+    if (const auto& home = emitter.inputs().homes[p.at()]; home && home->is_routed())
+      waves[emitter.inputs().travel.wave(p)].push_back(p);
   std::vector<LayerShardedRoutes> routes;
   routes.reserve(waves.size());
   for (const auto& [wave, params] : waves)
@@ -44,6 +56,12 @@ class LayerShardedGroup {
   /// collectives goes before NS of that wave, so that they are under way also where work is done while it is
   /// enqueued; what waits for them comes behind it.
   void emit() {
+    const DistributionRule where_shards_lie = [](const ParamShardSpec& spec) {
+      return distribution_as(NsSpread::kDomain, spec);
+    };
+    emit_distributed_weights(emitter_, group_, spread_in_place(emitter_.inputs(), group_), where_shards_lie,
+                             queue_);
+    if (waves_.empty() && replicated_.empty()) return;
     momentum(waves_.empty() ? nullptr : &waves_.front(), replicated_);
     replicated();
     if (waves_.empty()) return;
@@ -138,13 +156,36 @@ class LayerShardedGroup {
   void newton_schulz(const LayerShardedRoutes& wave) {
     std::vector<Emitter::Matrix> of_one, of_column;
     for (const Routed& routed : wave.routed) {
-      if (!routed.full) continue;
+      if (!routed.full || routed.home.spread != NsSpread::kNone) continue;
       (routed.home.t ? of_one : of_column).push_back(emitter_.full_matrix(routed.param, *routed.full));
     }
     const int batch_size = emitter_.inputs().ns_batch_size;
     const NsScaling scaling = emitter_.inputs().travel.scaling();
     emitter_.newton_schulz(of_one, batch_size, Phase::kNs, ns_queue_, scaling);
     emitter_.newton_schulz(of_column, batch_size, Phase::kNs, ns_queue_, scaling);
+    spread_newton_schulz(wave);
+  }
+
+  /// On the queue of what travels, since the sums use a communicator that other waves travel over.
+  void spread_newton_schulz(const LayerShardedRoutes& wave) {
+    std::vector<const Routed*> spread;
+    for (const Routed& routed : wave.routed)
+      if (routed.full && routed.home.spread == NsSpread::kColumn) spread.push_back(&routed);
+    const auto kind = [&](const Routed* routed) { return distributed_kind(emitter_, routed->param); };
+    for (const std::vector<const Routed*>& batch : batches(spread, emitter_.inputs().ns_batch_size, kind)) {
+      const ParamIndex p = batch.front()->param;
+      const ParamShardSpec& spec = emitter_.spec(p);
+      const Distribution distribution = distribution_as(NsSpread::kColumn, spec).value();
+      std::vector<Region> matrices;
+      matrices.reserve(batch.size());
+      for (const Routed* routed : batch) matrices.push_back(*routed->full);
+      DistributedNs(emitter_, {{group_.family, AxisSet{distribution.axis}},
+                               distribution.side,
+                               queue_,
+                               emitter_.inputs().travel.scaling()})
+          .run(matrices, tp_local_part(spec, emitter_.place(group_.family).t),
+               emitter_.inputs().splits.at(p.at()), spec.full_shape);
+    }
   }
 
   void update(const LayerShardedRoutes& wave) {

@@ -15,7 +15,8 @@ struct PipelineQueues {
 
 /// Emits the step of one param group whose matrices meet NS at their homes: momentum, the ways of
 /// inputs().travel there and back, NS, update. Parameters of `held` without a home, which are whole on every
-/// rank, meet NS where they are. All ranks of the group's domain must emit the same list.
+/// rank, meet NS where they are, and so do those whose NS is spread over the domain. All ranks of the group's
+/// domain must emit the same list.
 void emit_layer_sharded_group(Emitter& emitter, const ParamGroup& held, PipelineQueues queues);
 
 }  // namespace muonbench

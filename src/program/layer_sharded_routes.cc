@@ -26,7 +26,7 @@ void place_full_matrices(Emitter& emitter, Family family, std::vector<Routed>& r
   Elements total;
   for (Routed& one : routed) {
     if (!one.home.is_at(place)) continue;
-    const Elements size = emitter.spec(one.param).full_shape.elements();
+    const Elements size = one.home.matrix_of(emitter.spec(one.param)).elements();
     one.full = Region{{}, total, size};
     total += size;
   }

@@ -16,7 +16,7 @@ struct Routed {
   Home home;
   std::optional<Region> ns_input;  ///< where the momentum pass puts this rank's shard, if it travels
   Region update;                   ///< where the orthogonalised shard comes back
-  std::optional<Region> full;      ///< NS runs here
+  std::optional<Region> full;      ///< NS runs here: on the full matrix, or the TP-local one if NS is spread
 };
 
 /// A part of the way: collectives, started one after the other, and the copies between what travels and what

@@ -41,6 +41,16 @@ const Mode& mode_named(std::string_view name) {
   throw ConfigError(text("modes: expected one of {}, got '{}'", join(known), name));
 }
 
+const std::vector<std::optional<Home>>* homes_in(const Mode& mode, const StepInputs& inputs) {
+  switch (mode.costs) {
+    case CostsDependOn::kShards:
+    case CostsDependOn::kShardsAndSums: return nullptr;
+    case CostsDependOn::kShardsAndHomes: return &inputs.homes;
+    case CostsDependOn::kShardsAndOwners: return &inputs.layer_wise.homes;
+  }
+  return nullptr;
+}
+
 StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank) {
   ProgramBuilder builder(inputs.ns);
   mode.emit(inputs, rank, builder);

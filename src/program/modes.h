@@ -47,6 +47,7 @@ struct StepInputs {
   DType moment_dtype = DType::kFp32;  ///< Adam's
   OwnedParams layer_wise = {};
   Travel travel = {};
+  bool split_oversized = false;  ///< homes may be spread
 };
 
 /// Whether a mode runs NS on Muon parameters, or treats all as Adam's.
@@ -76,6 +77,9 @@ struct Mode {
 };
 [[nodiscard]] const std::vector<Mode>& modes();
 [[nodiscard]] const Mode& mode_named(std::string_view name);  ///< throws ConfigError listing the known names
+
+/// By parameter; none where the mode has no homes.
+[[nodiscard]] const std::vector<std::optional<Home>>* homes_in(const Mode& mode, const StepInputs& inputs);
 
 [[nodiscard]] StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank);
 

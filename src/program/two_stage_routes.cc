@@ -80,7 +80,7 @@ class TwoStagePlan {
     for (const int dim : {0, 1}) {
       ExchangeList list;
       for (const std::size_t n : delivered_)
-        if (spec(n).tp_dim == dim)
+        if (spec(n).tp_dim == dim && routed(n).home.t)
           list.add(n, GroupRank(routed(n).home.t->value()), spec(n).tp_local_shape().elements());
       if (list.empty()) continue;
       const Exchange& stage =

@@ -176,7 +176,11 @@ Json owners_json(const std::vector<OwnerInfo>& owners) {
 Json decisions_json(const std::optional<std::vector<DecisionInfo>>& decisions) {
   if (!decisions) return nullptr;
   Json out = Json::array();
-  for (const DecisionInfo& one : *decisions) out.push_back({{"param", one.param}, {"runs", one.runs}});
+  for (const DecisionInfo& one : *decisions)
+    out.push_back({{"param", one.param},
+                   {"runs", one.runs},
+                   {"over", or_null(one.over)},
+                   {"ranks", or_null(one.ranks)}});
   return out;
 }
 

@@ -23,7 +23,13 @@ WAYS = {
     "exchange_chunks": (1, 3),
 }
 MEDIUM = {"fp32_matmul_prec": "medium", "split_qkv": True, "extra_scale_factor": 0.7}
-OTHER = {"exchange": "fused", "return_dtype": "bf16", "exchange_chunks": 4, "gtp_only_homes": "single"}
+OTHER = {
+    "exchange": "fused",
+    "return_dtype": "bf16",
+    "exchange_chunks": 4,
+    "gtp_only_homes": "single",
+    "split_oversized": True,
+}
 
 
 class WaysToTravel(CliTest):

@@ -95,10 +95,21 @@ class MpiDomain {
   return ways;
 }
 
+/// And some of them with oversized weights split: fused ones in waves, the others at once.
+[[nodiscard]] inline std::vector<MuonConfig> ways_to_split(const MuonConfig& muon) {
+  std::vector<MuonConfig> ways = ways_to_travel(muon);
+  std::erase_if(ways, [](const MuonConfig& way) {
+    return way.gtp_only_homes != GtpOnlyHomes::kColumn ||
+           (way.exchange == ExchangeWay::kFused) != (way.exchange_chunks > 1);
+  });
+  for (MuonConfig& way : ways) way.split_oversized = true;
+  return ways;
+}
+
 [[nodiscard]] inline std::string describe(const MuonConfig& way) {
-  return text("{}, {}, {}, {} waves", name_in(kExchangeWayNames, way.exchange),
-              name_in(kDTypeNames, way.return_dtype), name_in(kGtpOnlyHomesNames, way.gtp_only_homes),
-              way.exchange_chunks);
+  return text("{}{}, {}, {}, {} waves", way.split_oversized ? "oversized split, " : "",
+              name_in(kExchangeWayNames, way.exchange), name_in(kDTypeNames, way.return_dtype),
+              name_in(kGtpOnlyHomesNames, way.gtp_only_homes), way.exchange_chunks);
 }
 
 [[nodiscard]] inline std::string describe(const ParallelismConfig& layout) {

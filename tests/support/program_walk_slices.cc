@@ -74,7 +74,8 @@ void ProgramWalk::apply(WorldRank r, const NsSliceOp& op) {
         break;
       case NsPart::kScaleOut: {
         const RankMemory::View x = memory(r).view(iterate_of(op, i, program(r).ns.steps.size()));
-        for (std::int64_t k = 0; k < data.size(); ++k) data.set(k, x.get(k) + kDone);
+        const Id mark = op.scaling == NsScaling::kByReceiver ? kUnscaled : kDone;
+        for (std::int64_t k = 0; k < data.size(); ++k) data.set(k, x.get(k) + mark);
         ++ns_runs_[index(r)][param_of(x.get(0)).at()];
         break;
       }

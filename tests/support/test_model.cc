@@ -6,6 +6,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "src/plan/oversized.h"
 #include "src/plan/waves.h"
 
 namespace muonbench {
@@ -74,6 +75,20 @@ HomeRule any_homes(unsigned seed, GtpOnlyHomes gtp_only) {
   };
 }
 
+HomeRule any_spreads(unsigned seed) {
+  return [seed](const std::vector<HomeCandidate>& candidates, DomainShape domain) {
+    std::vector<std::optional<Home>> homes = any_homes(seed)(candidates, domain);
+    std::mt19937 random(seed);
+    for (std::size_t i = 0; i < homes.size(); ++i) {
+      std::vector<NsSpread> ways = spreads_of(candidates[i].spec);
+      ways.push_back(NsSpread::kNone);
+      const NsSpread way = ways[random() % ways.size()];
+      if (homes[i] && way != NsSpread::kNone) homes[i] = Home{homes[i]->g, std::nullopt, way};
+    }
+    return homes;
+  };
+}
+
 Parameter fused(Parameter param, std::vector<std::int64_t> qkv_split) {
   param.qkv_split = std::move(qkv_split);
   return param;
@@ -130,9 +145,9 @@ void TestModel::give_homes(const ModelOptions& options, const ParamGroup& group,
   std::vector<WaveCandidate> travelling;
   for (std::size_t i = 0; i < given.size(); ++i) {
     homes[params[i].at()] = given[i];
-    if (!given[i]) continue;
+    if (!given[i] || !given[i]->is_routed()) continue;
     routed.push_back(params[i]);
-    travelling.push_back({*given[i], candidates[i].spec.full_shape.elements()});
+    travelling.push_back({*given[i], given[i]->matrix_of(candidates[i].spec).elements()});
   }
   if (options.waves == 1) return;
   const std::vector<int> assigned = assign_waves(travelling, domain, options.waves);

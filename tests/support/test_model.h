@@ -30,6 +30,8 @@ using HomeRule =
     std::function<std::vector<std::optional<Home>>(const std::vector<HomeCandidate>&, DomainShape)>;
 /// Any legal home, by a generator of that seed.
 [[nodiscard]] HomeRule any_homes(unsigned seed, GtpOnlyHomes gtp_only = GtpOnlyHomes::kColumn);
+/// And any way for NS of a weight to be spread, or not.
+[[nodiscard]] HomeRule any_spreads(unsigned seed);
 [[nodiscard]] HomeRule lpt(GtpOnlyHomes gtp_only = GtpOnlyHomes::kColumn);
 
 struct ModelOptions {

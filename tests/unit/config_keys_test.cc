@@ -62,8 +62,8 @@ TEST(ConfigKeys, StandOnceEach) {
 TEST(ConfigKeys, AreAllExplainedInTheReadmeWithTypeDefaultAndRange) {
   const std::string readme = read_text_file("configs/README.md");
   for (const KeyInfo& key : config_keys()) {
-    const std::string row = text("\n| `{}` | {} | `{}` | {} | ", key.path, key.type, key.default_text,
-                                 key.later ? "the default" : key.expected);
+    const std::string row =
+        text("\n| `{}` | {} | `{}` | {} | ", key.path, key.type, key.default_text, key.expected);
     EXPECT_NE(readme.find(row), std::string::npos) << "configs/README.md lacks a row that begins:" << row;
   }
 }
@@ -101,26 +101,6 @@ TEST(ConfigKeys, RefuseANullUnlessItMeansSomething) {
     EXPECT_NE(said.find(": expected "), std::string::npos) << key.path << ": " << said;
     EXPECT_TRUE(said.ends_with(", got null")) << key.path << ": " << said;
   }
-}
-
-TEST(ConfigKeys, OfLaterBuildsAreAcceptedAtTheirDefaultAlone) {
-  int checked = 0;
-  for (const LaterKey& key : later_keys()) {
-    const std::string path = settable_path(std::string(key.path));
-    const std::string job = job_for(path);
-    if (!key.default_json.empty()) {
-      EXPECT_EQ(refusal(job, {text("{}={}", path, key.default_json)}), "") << key.path;
-    }
-    const std::string said = refusal(job, {path + "=7"});
-    EXPECT_NE(said.find("this build does not honour"), std::string::npos) << key.path << ": " << said;
-    EXPECT_TRUE(said.ends_with(", got 7")) << said;
-    ++checked;
-  }
-  EXPECT_EQ(checked, static_cast<int>(later_keys().size()));
-  EXPECT_EQ(refusal(kMinimal, {"muon.split_oversized=true"}),
-            "--set muon.split_oversized=true: muon.split_oversized: expected false (this build does not "
-            "honour other "
-            "values yet), got true");
 }
 
 TEST(ConfigKeys, OfTheExampleFilesAreAllKnown) {

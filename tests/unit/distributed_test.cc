@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "src/base/even_part.h"
-#include "src/program/distribution.h"
+#include "src/plan/distribution.h"
 
 namespace muonbench {
 namespace {

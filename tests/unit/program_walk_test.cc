@@ -45,7 +45,8 @@ void walk(const TestModel& model, std::string_view mode) {
                         (!by_owners || owned.owners[p.at()] == at.dp);
       const bool wanted =
           muon_mode && param.optimizer == OptimizerKind::kMuon && param.has_gradient() && here;
-      if (wanted && is_distributed) continue;  // elsewhere: what the slices of all ranks make up
+      // Of slices the walk itself tells that those of all ranks make up a matrix.
+      if (wanted && (is_distributed || (!everywhere && home && home->spread != NsSpread::kNone))) continue;
       ASSERT_EQ(walk.ns_runs(rank, p), wanted ? static_cast<int>(walk.matrices(rank, p).size()) : 0)
           << param.name << " on rank " << r;
     }
@@ -85,6 +86,24 @@ TEST(StepProgram, ElementsReachAnyHomesInAnyBatches) {
                             {.pad_for_alignment = 1, .homes = any_homes(seed), .ns_batch_size = batch});
       SCOPED_TRACE(describe("layer_sharded", domain, 1) + ", seed " + std::to_string(seed));
       ASSERT_NO_FATAL_FAILURE(walk(model, "layer_sharded"));
+    }
+  }
+}
+
+TEST(StepProgram, ElementsOfSpreadWeightsMeetNsOnceOnEachRankThatSharesIt) {
+  for (const DomainShape domain : all_domains()) {
+    for (unsigned seed = 0; seed < 8; ++seed) {
+      const TestModel model(seed % 2 == 0 ? mixed_params() : fused_params(),
+                            domain_grid(domain.gtp_remat, domain.tp),
+                            {.pad_for_alignment = seed < 4 ? 1 : 16,
+                             .homes = any_spreads(seed),
+                             .ns_batch_size = 1 + static_cast<int>(seed) % 3,
+                             .exchange = seed % 4 < 2 ? ExchangeWay::kTwoStage : ExchangeWay::kFused,
+                             .return_dtype = seed < 6 ? DType::kFp32 : DType::kBf16,
+                             .waves = 1 + static_cast<int>(seed) % 3});
+      SCOPED_TRACE(describe("layer_sharded", domain, model.pad_for_alignment()) + ", seed " +
+                   std::to_string(seed));
+      for (const char* mode : {"layer_sharded", "layer_wise"}) ASSERT_NO_FATAL_FAILURE(walk(model, mode));
     }
   }
 }

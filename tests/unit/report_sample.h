@@ -60,7 +60,7 @@ namespace muonbench {
   measured.owners = {{"w", 1}};
   measured.homes = {{"w", 1, std::nullopt}};
   measured.overlap = OverlapInfo{0.75, 0.5, 0.25};
-  measured.decisions = std::vector{DecisionInfo{"w", "distributed"}};
+  measured.decisions = std::vector{DecisionInfo{"w", "distributed", "tp", 2}};
   measured.params = {{"w", {8, 16}, "tp", HomeInfo{"w", 0, 1}, 0.125, 0.25, "00000000000000ff"}};
 
   ModeInfo planned;

@@ -165,6 +165,8 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/0/homes/0/t null
 /modes/0/decisions/0/param "w"
 /modes/0/decisions/0/runs "distributed"
+/modes/0/decisions/0/over "tp"
+/modes/0/decisions/0/ranks 2
 /modes/0/overlap/serial_seconds 0.75
 /modes/0/overlap/overlapped_seconds 0.5
 /modes/0/overlap/efficiency 0.25

@@ -60,7 +60,7 @@ class NsSliceKernel final : public Kernel {
       : work_(std::move(work)),
         products_(work_.slice, work_.options),
         layout_(ns_scratch_layout(work_.slice)),
-        scale_(ns_scale(work_.matrix, work_.options)) {
+        scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}) {
     MUONBENCH_CHECK(work_.options.storage == DType::kFp32, "NS on the CPU keeps X in fp32");
     MUONBENCH_CHECK(work_.step >= 0 && work_.step < std::ssize(work_.options.steps), "NS step {} of {}",
                     work_.step, work_.options.steps.size());

@@ -18,7 +18,7 @@ class NsSliceKernel final : public Kernel {
         work_(std::move(work)),
         products_(device, matmul, work_.slice, work_.options, work_.scratch,
                   static_cast<int>(work_.data.size())),
-        scale_(ns_scale(work_.matrix, work_.options)) {
+        scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}) {
     MUONBENCH_CHECK(work_.step >= 0 && work_.step < std::ssize(work_.options.steps), "NS step {} of {}",
                     work_.step, work_.options.steps.size());
     data_ = device.make_table(work_.data);

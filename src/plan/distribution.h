@@ -6,6 +6,7 @@
 
 #include "src/model/parameter.h"
 #include "src/ns/ns_slice.h"
+#include "src/plan/homes.h"
 #include "src/shard/row_split.h"
 #include "src/shard/shard_spec.h"
 
@@ -22,6 +23,19 @@ struct Distribution {
 
 /// None for a replicated weight: every rank has all of it.
 [[nodiscard]] std::optional<Distribution> distribution_of(const ParamShardSpec& spec);
+
+/// distribution_of() or another rule, for weights that one list holds.
+using DistributionRule = std::optional<Distribution> (*)(const ParamShardSpec& spec);
+
+/// Of a weight at home that is spread, none if it is whole there. Over a column each TP peer has one of the
+/// TP-local matrices.
+[[nodiscard]] std::optional<Distribution> distribution_as(NsSpread spread, const ParamShardSpec& spec);
+
+/// NS FLOPs of one rank, the average over the axis.
+[[nodiscard]] double distributed_flops(const ParamShardSpec& spec, const RowSplit& split,
+                                       const Distribution& distribution, const NsOptions& options);
+/// And of a rank that runs NS on the whole weight.
+[[nodiscard]] double whole_flops(const ParamShardSpec& spec, const RowSplit& split, const NsOptions& options);
 
 /// Ranks of the axis.
 [[nodiscard]] int ranks_of(AxisSet::Axis axis, DomainShape domain);

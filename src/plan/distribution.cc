@@ -1,12 +1,12 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
-#include "src/program/distribution.h"
+#include "src/plan/distribution.h"
 
 namespace muonbench {
 namespace {
 
 /// Of all ranks of the axis together. In double: as many as 2^63 a rank are countable, but not their sum.
-double distributed_flops(Shape matrix, GramSide side, int ranks, const NsOptions& options) {
+double summed_flops(Shape matrix, GramSide side, int ranks, const NsOptions& options) {
   const NsSlice all{matrix, side};
   // Every rank squares A; nothing but that is left where X has no rows, or columns.
   const NsSlice none{side == GramSide::kRows ? Shape{matrix.rows, 0} : Shape{0, matrix.cols}, side};
@@ -19,19 +19,52 @@ double distributed_flops(Shape matrix, GramSide side, int ranks, const NsOptions
   return flops;
 }
 
+Distribution over_tp(const ParamShardSpec& spec) {
+  return {AxisSet::kTp, spec.tp_dim == 1 ? GramSide::kRows : GramSide::kColumns, std::nullopt};
+}
+
 }  // namespace
 
 std::optional<Distribution> distribution_of(const ParamShardSpec& spec) {
-  const GramSide tp_side = spec.tp_dim == 1 ? GramSide::kRows : GramSide::kColumns;
   switch (spec.sharding()) {
     case ParamSharding::kReplicated: return std::nullopt;
     case ParamSharding::kGtpRemat: return Distribution{AxisSet::kGtpRemat, GramSide::kColumns, std::nullopt};
-    case ParamSharding::kTp: return Distribution{AxisSet::kTp, tp_side, std::nullopt};
+    case ParamSharding::kTp: return over_tp(spec);
     case ParamSharding::kGtpRematAndTp: break;
   }
   if (spec.domain.gtp_remat >= spec.domain.tp)
     return Distribution{AxisSet::kGtpRemat, GramSide::kColumns, AxisSet::kTp};
-  return Distribution{AxisSet::kTp, tp_side, AxisSet::kGtpRemat};
+  Distribution distribution = over_tp(spec);
+  distribution.gathered = AxisSet::kGtpRemat;
+  return distribution;
+}
+
+std::optional<Distribution> distribution_as(NsSpread spread, const ParamShardSpec& spec) {
+  switch (spread) {
+    case NsSpread::kNone: break;
+    case NsSpread::kColumn: return over_tp(spec);
+    case NsSpread::kDomain:
+      if (spec.sharding() != ParamSharding::kGtpRematAndTp) return distribution_of(spec);
+      // Whatever the size of the axes: over tp a column would do with fewer ranks.
+      return Distribution{AxisSet::kGtpRemat, GramSide::kColumns, AxisSet::kTp};
+  }
+  return std::nullopt;
+}
+
+double distributed_flops(const ParamShardSpec& spec, const RowSplit& split, const Distribution& distribution,
+                         const NsOptions& options) {
+  const int ranks = ranks_of(distribution.axis, spec.domain);
+  double flops = 0.0;
+  for (const Shape& matrix : split.matrices(spec.full_shape))
+    flops += summed_flops(matrix, distribution.side, ranks, options);
+  return flops / ranks;
+}
+
+double whole_flops(const ParamShardSpec& spec, const RowSplit& split, const NsOptions& options) {
+  double flops = 0.0;
+  for (const Shape& matrix : split.matrices(spec.full_shape))
+    flops += static_cast<double>(ns_flops(matrix, options));
+  return flops;
 }
 
 int ranks_of(AxisSet::Axis axis, DomainShape domain) {
@@ -55,13 +88,9 @@ RunsAs cheaper_way(const ParamShardSpec& spec, const RowSplit& split, Family fam
                    const NsOptions& options) {
   const auto distribution = distribution_of(spec);
   if (family != Family::kDense || !spec.gtp_sharded || !distribution) return RunsAs::kDuplicated;
-  const int ranks = ranks_of(distribution->axis, spec.domain);
-  double duplicated = 0.0, distributed = 0.0;
-  for (const Shape& matrix : split.matrices(spec.full_shape)) {
-    duplicated += static_cast<double>(ns_flops(matrix, options)) * ranks;
-    distributed += distributed_flops(matrix, distribution->side, ranks, options);
-  }
-  return distributed < duplicated ? RunsAs::kDistributed : RunsAs::kDuplicated;
+  const bool cheaper =
+      distributed_flops(spec, split, *distribution, options) < whole_flops(spec, split, options);
+  return cheaper ? RunsAs::kDistributed : RunsAs::kDuplicated;
 }
 
 }  // namespace muonbench

@@ -23,7 +23,7 @@ std::vector<KeyInfo> infos(const std::string& prefix, const std::vector<KeyRow<T
   for (const KeyRow<T>& row : rows) {
     std::string value = row.presence == Presence::kRequired ? "required" : std::string(row.default_text);
     if (value.empty()) value = std::visit(CurrentValue{}, row.field(initial));
-    all.push_back({prefix + std::string(row.path), type_of(row.rule), expected_by(row.rule), value, false});
+    all.push_back({prefix + std::string(row.path), type_of(row.rule), expected_by(row.rule), value});
   }
   return all;
 }
@@ -36,22 +36,10 @@ std::vector<KeyInfo> make_config_keys() {
         infos("muon.groups.*.", group_keys()), infos("gradients.inject[].", inject_keys()),
         infos("require.*.", bounds_keys())})
     all.insert(all.end(), part.begin(), part.end());
-  for (const LaterKey& key : later_keys()) {
-    const std::string value = key.default_json.empty() ? "-" : std::string(key.default_json);
-    all.push_back({std::string(key.path), std::string(key.type),
-                   key.default_json.empty() ? "its absence" : value, value, true});
-  }
   return all;
 }
 
 }  // namespace
-
-const std::vector<LaterKey>& later_keys() {
-  static const std::vector<LaterKey> rows = {
-      {"muon.split_oversized", "false", "bool"},
-  };
-  return rows;
-}
 
 const std::vector<KeyInfo>& config_keys() {
   static const std::vector<KeyInfo> keys = make_config_keys();
