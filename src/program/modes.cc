@@ -41,10 +41,10 @@ const Mode& mode_named(std::string_view name) {
   throw ConfigError(text("modes: expected one of {}, got '{}'", join(known), name));
 }
 
-StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank) {
+StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank, Order order) {
   ProgramBuilder builder(inputs.ns);
   mode.emit(inputs, rank, builder);
-  return builder.finish();
+  return builder.finish(order);
 }
 
 }  // namespace muonbench

@@ -77,6 +77,8 @@ struct Mode {
 [[nodiscard]] const std::vector<Mode>& modes();
 [[nodiscard]] const Mode& mode_named(std::string_view name);  ///< throws ConfigError listing the known names
 
-[[nodiscard]] StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank);
+/// `order`: left out, the program can be counted, not run.
+[[nodiscard]] StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank,
+                                        Order order = Order::kDerived);
 
 }  // namespace muonbench
