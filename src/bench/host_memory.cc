@@ -13,7 +13,7 @@ namespace muonbench {
 namespace {
 
 MemoryClaim claim_of(const Mode& mode, const StepInputs& inputs, const RankContext& context) {
-  const MemoryLedger ledger = ledger_of(build_program(mode, inputs, context.rank));
+  const MemoryLedger ledger = ledger_of(build_program(mode, inputs, context.rank, Order::kLeftOut));
   MemoryClaim claim;
   for (std::size_t i = 0; i < claim.by_use.size(); ++i) claim.by_use[i] = ledger.of(kAllMemoryUses[i]);
   const Capabilities device = context.device.capabilities();

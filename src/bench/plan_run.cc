@@ -35,7 +35,7 @@ ModeInfo plan_mode(const Mode& mode, const ResolvedRun& run) {
   std::vector<RankCosts> costs(static_cast<std::size_t>(run.grid.world_size()));
   const std::vector<RankClass> classes = rank_classes(run.inputs, mode.costs);
   for_each_index(classes.size(), [&](std::size_t i) {
-    const StepProgram program = build_program(mode, run.inputs, classes[i].representative);
+    const StepProgram program = build_program(mode, run.inputs, classes[i].representative, Order::kLeftOut);
     const RankCosts shared = costs_of(program, run.grid, classes[i].representative);
     for (const WorldRank rank : classes[i].members) costs[static_cast<std::size_t>(rank.value())] = shared;
   });

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -39,30 +40,54 @@ struct Common {
   std::uint64_t shards = 0;  ///< fingerprint of what is held, and of what each rank does with it
 };
 
-void add_shard(Fingerprint& print, const Parameter& param, const ParamShardSpec& spec,
-               const ShardExtent& extent) {
-  print.add(static_cast<int>(family_of(param))).add(static_cast<int>(param.optimizer));
-  print.add(param.has_gradient() ? 1 : 0).add(param.group).add(spec.tp_dim.value_or(-1));
-  print.add(spec.gtp_sharded ? 1 : 0).add(spec.full_shape.rows).add(spec.full_shape.cols);
-  print.add(spec.pad_length).add(extent.rows.count).add(extent.cols.count);
-}
+/// Parameters alike in all but where they live and what they are called. A model of a hundred thousand has a
+/// few dozen kinds: what a seat has of a kind is looked at once.
+class Kinds {
+ public:
+  explicit Kinds(const StepInputs& inputs) {
+    std::map<std::tuple<Family, OptimizerKind, bool, std::string_view, std::optional<int>, bool, std::int64_t,
+                        Shape, std::vector<std::int64_t>>,
+             std::size_t>
+        known;
+    of_.reserve(inputs.params.params.size());
+    for (int i = 0; i < inputs.params.size(); ++i) {
+      const ParamIndex p(i);
+      const Parameter& param = inputs.params[p];
+      const ParamShardSpec& spec = inputs.specs[p.at()];
+      const auto [kind, is_new] = known.try_emplace(
+          {family_of(param), param.optimizer, param.has_gradient(), param.group, spec.tp_dim,
+           spec.gtp_sharded, spec.pad_length, spec.full_shape, inputs.splits[p.at()].pieces()},
+          examples_.size());
+      if (is_new) examples_.push_back(p);
+      of_.push_back(kind->second);
+    }
+  }
 
-/// Which pieces of its rows a shard has.
-void add_split(Fingerprint& print, const RowSplit& split, const ShardExtent& extent) {
-  if (split.is_whole()) return;
-  for (const std::int64_t rows : split.pieces()) print.add(rows);
-  print.add(extent.rows.begin % split.group());
+  [[nodiscard]] std::size_t size() const { return examples_.size(); }
+  [[nodiscard]] std::size_t of(ParamIndex p) const { return of_[p.at()]; }
+  [[nodiscard]] ParamIndex example(std::size_t kind) const { return examples_[kind]; }
+
+ private:
+  std::vector<std::size_t> of_;  ///< by parameter
+  std::vector<ParamIndex> examples_;
+};
+
+/// What ranks at a place hold of a parameter, and which pieces of its rows.
+void add_shard(Fingerprint& print, std::size_t kind, const ShardExtent& extent, const RowSplit& split) {
+  print.add(std::uint64_t{kind}).add(extent.rows.count).add(extent.cols.count);
+  if (!split.is_whole()) print.add(extent.rows.begin % split.group());
 }
 
 /// Which exchanges a parameter passes through here, and whether it meets NS here.
 void add_home(Fingerprint& print, const std::optional<Home>& home, const ParamShardSpec& spec,
               DomainPlace place) {
-  print.add(home ? 1 : 0);
-  if (!home) return;
-  print.add(static_cast<int>(home->spread));
-  print.add(home->g == place.g ? 1 : 0).add(home->is_at(place) ? 1 : 0);
+  int facts = home ? 1 : 0;
+  if (home && home->g == place.g) facts += 2;
+  if (home && home->is_at(place)) facts += 4;
+  if (home) facts += 16 * static_cast<int>(home->spread);
   // Of TP peers that hold equal shards one alone sends, if there is one home.
-  if (!spec.tp_dim && home->t) print.add(home->t == place.t ? 1 : 0);
+  if (home && !spec.tp_dim && home->t == place.t) facts += 8;
+  print.add(facts);
 }
 
 /// What NS adds up of a weight, in whatever batches it goes: parts of sums repeat with the size of a group.
@@ -95,7 +120,7 @@ std::optional<Distribution> spread_at(DomainPlace place, const std::optional<Hom
 /// What each replica owns of what the ranks of a residence hold, in model order.
 class Owned {
  public:
-  explicit Owned(const StepInputs& inputs) : inputs_(inputs) {
+  Owned(const StepInputs& inputs, const Kinds& kinds) : inputs_(inputs), kinds_(kinds) {
     for (int i = 0; i < inputs.params.size(); ++i) {
       const ParamIndex p(i);
       const Family family = family_of(inputs.params[p]);
@@ -123,8 +148,7 @@ class Owned {
       const Parameter& param = inputs_.params[p];
       const ParamShardSpec& spec = inputs_.specs[p.at()];
       const ShardExtent extent = spec.extent(place);
-      add_shard(print, param, spec, extent);
-      add_split(print, inputs_.splits[p.at()], extent);
+      add_shard(print, kinds_.of(p), extent, inputs_.splits[p.at()]);
       add_home(print, inputs_.layer_wise.homes[p.at()], spec, place);
       if (const auto spread = spread_at(place, inputs_.layer_wise.homes[p.at()], spec)) {
         std::set<Sum> sums;
@@ -143,42 +167,67 @@ class Owned {
   }
 
   const StepInputs& inputs_;
+  const Kinds& kinds_;
   std::map<std::tuple<Family, Residence, int>, std::vector<ParamIndex>> params_;
 };
 
-Common common_at(const StepInputs& inputs, CostsDependOn costs, WorldRank rank) {
-  const Coordinates dense = inputs.grid.coordinates(Family::kDense, rank);
-  const Coordinates expert = inputs.grid.coordinates(Family::kExpert, rank);
-  std::set<Deal> deals;
-  std::set<Sum> sums;
-  Fingerprint print;
-  for (int i = 0; i < inputs.params.size(); ++i) {
-    const ParamIndex p(i);
-    const Parameter& param = inputs.params[p];
-    const Coordinates& at = param.expert ? expert : dense;
-    if (!is_held(param, inputs.residences[p.at()], at)) continue;
-    const ParamShardSpec& spec = inputs.specs[p.at()];
-    const ShardExtent extent = spec.extent(at.place);
-    add_shard(print, param, spec, extent);
-    add_split(print, inputs.splits[p.at()], extent);
-    if (costs == CostsDependOn::kShardsAndHomes) {
-      add_home(print, inputs.homes[p.at()], spec, at.place);
-      print.add(inputs.travel.wave(p));
+/// Finds what the ranks of the seat of `rank` have in common.
+class Survey {
+ public:
+  Survey(const StepInputs& inputs, const Kinds& kinds, CostsDependOn costs, WorldRank rank)
+      : inputs_(inputs), kinds_(kinds), costs_(costs), rank_(rank), shards_(kinds.size()) {}
+
+  Common make() {
+    const Coordinates dense = inputs_.grid.coordinates(Family::kDense, rank_);
+    const Coordinates expert = inputs_.grid.coordinates(Family::kExpert, rank_);
+    Fingerprint print;
+    for (int i = 0; i < inputs_.params.size(); ++i) {
+      const ParamIndex p(i);
+      const std::size_t kind = kinds_.of(p);
+      const Parameter& alike = inputs_.params[kinds_.example(kind)];
+      const Coordinates& at = alike.expert ? expert : dense;
+      if (!is_held(alike, inputs_.residences[p.at()], at)) continue;
+      if (!shards_[kind]) shards_[kind] = shard_of(kind, at.place);
+      print.add(*shards_[kind]);
+      if (costs_ != CostsDependOn::kShardsAndHomes) continue;
+      add_home(print, inputs_.homes[p.at()], inputs_.specs[p.at()], at.place);
+      print.add(inputs_.travel.wave(p));
+      add_spread(print, p, at.place, spread_at(at.place, inputs_.homes[p.at()], inputs_.specs[p.at()]));
     }
-    std::optional<Distribution> spread;
-    if (costs == CostsDependOn::kShardsAndHomes) spread = spread_at(at.place, inputs.homes[p.at()], spec);
-    if (costs == CostsDependOn::kShardsAndSums && param.optimizer == OptimizerKind::kMuon)
-      spread = distribution_of(spec);
-    if (spread) {
-      add_sums(sums, inputs, p, spread);
-      add_place(print, inputs.splits[p.at()], at.place);
-    }
-    const StateRows state =
-        state_rows(spec, StatePlacement::kAdamByRows, family_of(param), inputs.grid, rank);
-    if (!state.group.axes.empty()) deals.emplace(state.group, extent.rows.count);
+    return {{deals_.begin(), deals_.end()}, {sums_.begin(), sums_.end()}, print.value()};
   }
-  return {{deals.begin(), deals.end()}, {sums.begin(), sums.end()}, print.value()};
-}
+
+ private:
+  std::uint64_t shard_of(std::size_t kind, DomainPlace place) {
+    const ParamIndex p = kinds_.example(kind);
+    const Parameter& param = inputs_.params[p];
+    const ParamShardSpec& spec = inputs_.specs[p.at()];
+    const ShardExtent extent = spec.extent(place);
+    Fingerprint print;
+    add_shard(print, kind, extent, inputs_.splits[p.at()]);
+    if (costs_ == CostsDependOn::kShardsAndSums && param.optimizer == OptimizerKind::kMuon)
+      add_spread(print, p, place, distribution_of(spec));
+    const StateRows state =
+        state_rows(spec, StatePlacement::kAdamByRows, family_of(param), inputs_.grid, rank_);
+    if (!state.group.axes.empty()) deals_.emplace(state.group, extent.rows.count);
+    return print.value();
+  }
+
+  void add_spread(Fingerprint& print, ParamIndex p, DomainPlace place,
+                  const std::optional<Distribution>& distribution) {
+    if (!distribution) return;
+    add_sums(sums_, inputs_, p, distribution);
+    add_place(print, inputs_.splits[p.at()], place);
+  }
+
+  const StepInputs& inputs_;
+  const Kinds& kinds_;
+  CostsDependOn costs_;
+  WorldRank rank_;
+  std::vector<std::optional<std::uint64_t>> shards_;  ///< fingerprints by kind, of what is held here
+  std::set<Deal> deals_;
+  std::set<Sum> sums_;
+};
 
 std::vector<std::int64_t> shares(const Common& common, const RankGrid& grid, WorldRank rank) {
   std::vector<std::int64_t> found;
@@ -193,14 +242,15 @@ std::vector<std::int64_t> shares(const Common& common, const RankGrid& grid, Wor
 }  // namespace
 
 std::vector<RankClass> rank_classes(const StepInputs& inputs, CostsDependOn costs) {
+  const Kinds kinds(inputs);
   std::optional<Owned> owned;
-  if (costs == CostsDependOn::kShardsAndOwners) owned.emplace(inputs);
+  if (costs == CostsDependOn::kShardsAndOwners) owned.emplace(inputs, kinds);
   std::map<Seat, Common> seats;
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::vector<std::int64_t>>, RankClass> classes;
   for (int r = 0; r < inputs.grid.world_size(); ++r) {
     const WorldRank rank(r);
     const auto [seat, is_new] = seats.try_emplace(seat_of(inputs.grid, rank));
-    if (is_new) seat->second = common_at(inputs, costs, rank);
+    if (is_new) seat->second = Survey(inputs, kinds, costs, rank).make();
     RankClass& mine = classes[{seat->second.shards, owned ? owned->fingerprint_of(rank) : 0,
                                shares(seat->second, inputs.grid, rank)}];
     if (mine.members.empty()) mine.representative = rank;

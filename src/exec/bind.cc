@@ -48,7 +48,7 @@ class Binder {
     BoundAllReduce bound{{}, program_[op.regions.front().buffer].dtype};
     for (const Region& region : op.regions) {
       MUONBENCH_CHECK(program_[region.buffer].dtype == bound.dtype, "{} is of another dtype",
-                      program_[region.buffer].name);
+                      name_of(program_[region.buffer]));
       bound.regions.push_back({at(region.buffer, region.offset), region.size.value()});
     }
     return comm().prepare(std::move(bound));
@@ -102,12 +102,12 @@ class Binder {
   }
   [[nodiscard]] float* floats(const Region& region) const {
     MUONBENCH_CHECK(program_[region.buffer].dtype == DType::kFp32, "{} is not fp32",
-                    program_[region.buffer].name);
+                    name_of(program_[region.buffer]));
     return static_cast<float*>(at(region.buffer, region.offset));
   }
   [[nodiscard]] void* moment(const Region& region, DType dtype) const {
     MUONBENCH_CHECK(program_[region.buffer].dtype == dtype, "{} has another dtype than the op's moments",
-                    program_[region.buffer].name);
+                    name_of(program_[region.buffer]));
     return at(region.buffer, region.offset);
   }
   [[nodiscard]] void* weight(const std::optional<Region>& region) const {

@@ -22,7 +22,7 @@ StateRows state_rows(const ParamShardSpec& spec, StatePlacement placement, Famil
   const Coordinates at = grid.coordinates(family, rank);
   const ShardExtent extent = spec.extent(at.place);
   const GroupKey equal_rows = grid.canonical({family, spec.replicated_axes().with(AxisSet::kDp)});
-  const GroupRank me = grid.index_in_group(equal_rows, rank);
+  const GroupRank me = grid.index_in_group(equal_rows, at);
   const GroupKey alone{family, AxisSet{}};
   switch (placement) {
     case StatePlacement::kWithShard:
@@ -35,7 +35,7 @@ StateRows state_rows(const ParamShardSpec& spec, StatePlacement placement, Famil
     }
     case StatePlacement::kWithOwnersShard: {
       const GroupKey replicas = grid.canonical({family, {AxisSet::kDp}});
-      const GroupRank in_replica = grid.index_in_group({family, spec.replicated_axes()}, rank);
+      const GroupRank in_replica = grid.index_in_group({family, spec.replicated_axes()}, at);
       return {Range{0, at.dp == owner ? spec.shard_shape().rows : 0}, replicas, GroupSpan{owner, 1},
               in_replica.value() == 0};
     }

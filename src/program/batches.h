@@ -21,10 +21,10 @@ template <class Item, class KeyOf>
     buckets[bucket->second].push_back(item);
   }
   std::vector<std::vector<Item>> found;
-  for (const std::vector<Item>& bucket : buckets) {
+  for (std::vector<Item>& bucket : buckets) {
     for (std::size_t n = 0; n < bucket.size(); ++n) {
       if (n % static_cast<std::size_t>(most) == 0) found.emplace_back();
-      found.back().push_back(bucket[n]);
+      found.back().push_back(std::move(bucket[n]));
     }
   }
   return found;

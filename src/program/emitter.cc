@@ -101,7 +101,7 @@ DType Emitter::dtype_of(StateKind kind) const {
 Region Emitter::array(ParamIndex p, StateKind kind, Range rows, std::int64_t pads) {
   const StateSlot slot{p, kind, rows, spec(p).shard_shape().cols, pads};
   const DType dtype = dtype_of(kind);
-  return builder_.whole(builder_.state(slot, dtype, use_of(kind), name(p)));
+  return builder_.whole(builder_.state(slot, dtype, use_of(kind)));
 }
 
 Region Emitter::weight(ParamIndex p) { return array(p, StateKind::kWeight, all_rows(spec(p)), pad_rows(p)); }
@@ -120,6 +120,7 @@ std::optional<Region> Emitter::weight_copy(ParamIndex p, Range rows) {
 }
 
 void Emitter::declare(StatePlacement muon, StatePlacement adam) {
+  builder_.expect(held_.size());
   for (const ParamIndex p : held_)
     declare_param(p, inputs_.params[p].optimizer == OptimizerKind::kMuon ? muon : adam);
   reduce_gradients(muon, adam);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/program/emitter.h"
+#include "src/program/tiles.h"
 
 namespace muonbench {
 
@@ -57,9 +58,7 @@ void Emitter::param_gather(GroupKey group, const std::vector<Gathered>& params, 
 
   // Received blocks by rank, each rank's rows of all parameters in list order.
   std::vector<Segment> blocks(static_cast<std::size_t>(size));
-  std::size_t pieces = 0;
   for (const Held& one : held) {
-    pieces += one.end() - one.first();
     for (std::size_t r = one.first(); r < one.end(); ++r)
       blocks[r].size += Elements(one.rows_at(r).count * one.cols);
   }
@@ -71,20 +70,17 @@ void Emitter::param_gather(GroupKey group, const std::vector<Gathered>& params, 
   const BufferId receive =
       builder_.add_transient("param_gather.receive", total, inputs_.param_dtype, MemoryUse::kExchange);
   CopyOp pack, unpack;
-  unpack.tiles.reserve(pieces);
   std::vector<Elements> filled(blocks.size());  // of each block
   for (const Held& one : held) {
     for (std::size_t r = one.first(); r < one.end(); ++r) {
       const Range rows = one.rows_at(r);
       if (rows.empty()) break;  // nor do the ranks behind have any
       const Region there = rows_of(one.shard, rows, one.cols);
-      const Shape shape{rows.count, one.cols};
       if (r == me)
-        pack.tiles.push_back({there.buffer, there.offset, one.cols, send, filled[r], one.cols, shape});
+        add_region_tile(pack.tiles, there, {send, filled[r], there.size});
       else
-        unpack.tiles.push_back(
-            {receive, blocks[r].offset + filled[r], one.cols, there.buffer, there.offset, one.cols, shape});
-      filled[r] += shape.elements();
+        add_next_row(unpack.tiles, {receive, blocks[r].offset + filled[r], there.size}, there);
+      filled[r] += there.size;
     }
   }
   if (!pack.tiles.empty()) builder_.add(Phase::kParamGather, queue, std::move(pack));

@@ -36,8 +36,11 @@ Pieces pieces_of(const std::vector<Emitter::Matrix>& batch, BufferId buffer) {
 }  // namespace
 
 Emitter::Matrix Emitter::matrix(ParamIndex p, Range rows, std::int64_t cols, Region data) const {
-  Matrix matrix{{rows.count, cols}, data, inputs_.splits.at(p.at()).pieces_in(rows)};
-  // All rows may be of one piece: of a whole matrix, or of a shard smaller than a piece.
+  Matrix matrix{{rows.count, cols}, data};
+  const RowSplit& split = inputs_.splits.at(p.at());
+  if (split.is_whole()) return matrix;
+  matrix.pieces = split.pieces_in(rows);
+  // All rows may be of one piece, of a shard smaller than that.
   if (matrix.pieces.size() < 2) matrix.pieces.clear();
   return matrix;
 }

@@ -41,7 +41,7 @@ void lay_out_queue(const StepProgram& program, const std::vector<BufferId>& buff
     const auto after =
         std::find_if(occupied.begin(), occupied.end(), [&](const Occupied& o) { return o.begin >= offset; });
     occupied.insert(after, Occupied{offset, offset + size, buffer.last_op});
-    layout.offsets.emplace(id, Bytes(base + offset));
+    layout.offsets.emplace_hint(layout.offsets.end(), id, Bytes(base + offset));
     // The last buffer's own bytes, not its padding, bound the arena: the ledger counts what is needed.
     layout.size = std::max(layout.size, Bytes(base + offset) + buffer.bytes());
   }

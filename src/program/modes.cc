@@ -51,10 +51,10 @@ const std::vector<std::optional<Home>>* homes_in(const Mode& mode, const StepInp
   return nullptr;
 }
 
-StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank) {
+StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank, Order order) {
   ProgramBuilder builder(inputs.ns);
   mode.emit(inputs, rank, builder);
-  return builder.finish();
+  return builder.finish(order);
 }
 
 }  // namespace muonbench

@@ -81,6 +81,8 @@ struct Mode {
 /// By parameter; none where the mode has no homes.
 [[nodiscard]] const std::vector<std::optional<Home>>* homes_in(const Mode& mode, const StepInputs& inputs);
 
-[[nodiscard]] StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank);
+/// `order`: left out, the program can be counted, not run.
+[[nodiscard]] StepProgram build_program(const Mode& mode, const StepInputs& inputs, WorldRank rank,
+                                        Order order = Order::kDerived);
 
 }  // namespace muonbench

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "src/base/check.h"
+#include "src/base/text.h"
 
 namespace muonbench {
 namespace {
@@ -41,6 +42,27 @@ std::vector<int> dependencies(const Access& access, int op, std::vector<BufferHi
   sort_and_unique(after);
   std::erase(after, op);
   return after;
+}
+
+void set_lifetimes(StepProgram& program) {
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Access access = access_of(program.ops[i]);
+    for (const std::vector<BufferId>* ids : {&access.reads, &access.writes}) {
+      for (const BufferId id : *ids) {
+        BufferSpec& buffer = program.buffers[static_cast<std::size_t>(id.index)];
+        if (buffer.first_op < 0) buffer.first_op = static_cast<int>(i);
+        buffer.last_op = static_cast<int>(i);
+      }
+    }
+  }
+}
+
+void follow_data(StepProgram& program) {
+  std::vector<BufferHistory> history(program.buffers.size());
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    Op& op = program.ops[i];
+    op.after = dependencies(access_of(op), static_cast<int>(i), history);
+  }
 }
 
 /// Ops that touch each buffer, ascending.
@@ -133,21 +155,31 @@ void follow_on_other_queues(StepProgram& program) {
 
 }  // namespace
 
+std::string name_of(const BufferSpec& buffer) {
+  if (!buffer.slot) return buffer.name;
+  return text("{} of parameter {}", name_of(buffer.use), buffer.slot->param.value());
+}
+
+void ProgramBuilder::expect(std::size_t params) {
+  program_.buffers.reserve(params * kStateKindCount);
+  program_.kept.reserve(params);
+  program_.ops.reserve(params);
+}
+
 BufferId ProgramBuilder::add_transient(std::string name, Elements size, DType dtype, MemoryUse use) {
   program_.buffers.push_back(BufferSpec{std::move(name), size, dtype, use, std::nullopt, -1, -1});
   return BufferId{static_cast<int>(program_.buffers.size()) - 1};
 }
 
-BufferId ProgramBuilder::state(const StateSlot& slot, DType dtype, MemoryUse use,
-                               const std::string& param_name) {
+BufferId ProgramBuilder::state(const StateSlot& slot, DType dtype, MemoryUse use) {
   if (states_.size() <= slot.param.at()) states_.resize(slot.param.at() + 1);
   BufferId& known = states_[slot.param.at()][static_cast<std::size_t>(slot.kind)];
   if (known.index < 0) {
     known = BufferId{static_cast<int>(program_.buffers.size())};
-    program_.buffers.push_back(BufferSpec{text("{}.{}", param_name, name_of(use)),
-                                          Elements(slot.rows.count * slot.cols), dtype, use, slot, -1, -1});
+    program_.buffers.push_back(
+        BufferSpec{{}, Elements(slot.rows.count * slot.cols), dtype, use, slot, -1, -1});
   }
-  MUONBENCH_CHECK(program_[known].slot == slot, "{}: two slots of one kind", param_name);
+  MUONBENCH_CHECK(program_[known].slot == slot, "{}: two slots of one kind", name_of(program_[known]));
   return known;
 }
 
@@ -166,24 +198,17 @@ void ProgramBuilder::add_before_step(Phase phase, Work work) {
     MUONBENCH_CHECK(program_[id].slot.has_value(), "{} does not live before the step", program_[id].name);
 }
 
-StepProgram ProgramBuilder::finish() {
-  std::vector<BufferHistory> history(program_.buffers.size());
-  for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-    Op& op = program_.ops[i];
-    const int index = static_cast<int>(i);
-    const Access access = access_of(op);
-    for (const std::vector<BufferId>* ids : {&access.reads, &access.writes}) {
-      for (const BufferId id : *ids) {
-        BufferSpec& buffer = program_.buffers[static_cast<std::size_t>(id.index)];
-        if (buffer.first_op < 0) buffer.first_op = index;
-        buffer.last_op = index;
-      }
-    }
-    op.after = dependencies(access, index, history);
-  }
+StepProgram ProgramBuilder::finish(Order order) {
+  set_lifetimes(program_);
   for (const MemoryUse use : kTransientUses) program_.arenas[use] = lay_out_arena(program_, use);
-  follow_earlier_tenants(program_);
-  follow_on_other_queues(program_);
+  switch (order) {
+    case Order::kDerived:
+      follow_data(program_);
+      follow_earlier_tenants(program_);
+      follow_on_other_queues(program_);
+      break;
+    case Order::kLeftOut: break;
+  }
   return std::move(program_);
 }
 

@@ -29,7 +29,7 @@ struct StateSlot {
 
 /// Persistent buffers live as long as the program is bound; transient ones from their first to their last op.
 struct BufferSpec {
-  std::string name;
+  std::string name;  ///< of a transient buffer; a persistent one is known by its slot
   Elements size;
   DType dtype = DType::kFp32;
   MemoryUse use = MemoryUse::kExchange;
@@ -39,6 +39,7 @@ struct BufferSpec {
 
   [[nodiscard]] Bytes bytes() const { return bytes_of(size, dtype); }
 };
+[[nodiscard]] std::string name_of(const BufferSpec& buffer);
 
 /// Transient buffers of one use placed in one arena: offset per buffer (bytes, 256-aligned) and the arena's
 /// size. Buffers whose lifetimes overlap do not overlap in memory; nor do those of different queues, a
@@ -115,14 +116,20 @@ struct MemoryLedger {
 };
 [[nodiscard]] MemoryLedger ledger_of(const StepProgram& program);
 
+/// Whether ops are told what they must follow. Costs do not depend on it, and it is much of the work.
+enum class Order { kDerived, kLeftOut };
+
 /// Builds a StepProgram op by op. Adding a buffer or an op never reorders what is there.
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(NsOptions ns) { program_.ns = std::move(ns); }
 
+  /// Makes room for the states of so many parameters, and for an op for each.
+  void expect(std::size_t params);
+
   BufferId add_transient(std::string name, Elements size, DType dtype, MemoryUse use);
   /// The buffer of a slot, created at the first call; a parameter has one slot of a kind.
-  BufferId state(const StateSlot& slot, DType dtype, MemoryUse use, const std::string& param_name);
+  BufferId state(const StateSlot& slot, DType dtype, MemoryUse use);
   void add(Phase phase, int queue, Work work);
   void add_before_step(Phase phase, Work work);  ///< work on persistent buffers alone
   void keep(KeptState kept) { program_.kept.push_back(kept); }
@@ -131,7 +138,7 @@ class ProgramBuilder {
   /// Computes lifetimes, arenas and `after`: read after write, write after read and write after write per
   /// buffer, the first use of memory after the last use of the buffers that had it before, and collectives
   /// of one communicator on different queues one after the other.
-  [[nodiscard]] StepProgram finish();
+  [[nodiscard]] StepProgram finish(Order order);
 
  private:
   StepProgram program_;

@@ -61,6 +61,7 @@ ReduceScatterItem Emitter::rows_by_replica(ParamIndex p, GroupKey replicas, Stat
   const GroupKey equal_rows = kept(p, StatePlacement::kAdamByRows).group;
   const GroupSpan holders{0, inputs_.grid.group_size(equal_rows)};
   const std::int64_t true_rows = spec(p).extent(place(replicas.family)).rows.count;
+  item.segments.reserve(static_cast<std::size_t>(inputs_.grid.group_size(replicas)));
   for (const WorldRank member : inputs_.grid.members(replicas, rank_))
     item.segments.push_back(
         segment(deal_rows(true_rows, holders, inputs_.grid.index_in_group(equal_rows, member))));

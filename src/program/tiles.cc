@@ -74,6 +74,22 @@ void add_region_tile(std::vector<Tile>& tiles, Region from, Region to) {
   tiles.push_back({from.buffer, from.offset, size, to.buffer, to.offset, size, Shape{1, size}});
 }
 
+void add_next_row(std::vector<Tile>& tiles, Region from, Region to) {
+  if (!tiles.empty()) {
+    Tile& last = tiles.back();
+    const std::int64_t distance = (from.offset - last.src_offset).value();
+    if (last.src == from.buffer && last.dst == to.buffer && last.shape.cols == from.size.value() &&
+        last.dst_stride == last.shape.cols && to.offset == last.dst_offset + last.shape.elements()) {
+      if (last.shape.rows == 1 && distance >= last.shape.cols) last.src_stride = distance;
+      if (distance == last.shape.rows * last.src_stride) {
+        ++last.shape.rows;
+        return;
+      }
+    }
+  }
+  add_region_tile(tiles, from, to);
+}
+
 Region pad_region(const ParamShardSpec& spec, GtpRank g, Region shard) {
   const ShardExtent extent = spec.extent({g, TpRank(0)});
   const std::int64_t cols = spec.shard_shape().cols;

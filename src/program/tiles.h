@@ -34,6 +34,10 @@ void add_row_tiles(std::vector<Tile>& tiles, const RowPiece& rows, std::int64_t 
 /// A region as it is, to one of equal size.
 void add_region_tile(std::vector<Tile>& tiles, Region from, Region to);
 
+/// Likewise, as one more row of the tile before if it goes behind that tile's rows and comes from as far
+/// behind as each of them: what a group of ranks dealt out evenly is one tile, not one for each rank.
+void add_next_row(std::vector<Tile>& tiles, Region from, Region to);
+
 /// The pad rows at the end of GTP_remat shard g; empty if it has none.
 [[nodiscard]] Region pad_region(const ParamShardSpec& spec, GtpRank g, Region shard);
 

@@ -7,14 +7,6 @@
 #include "src/base/text.h"
 
 namespace muonbench {
-namespace {
-
-/// The factors of one family's world size, in rank order: t, then ep (1 on the dense grid), g, dp, pp.
-struct Factors {
-  int tp, ep, gtp_remat, dp, pp;
-};
-
-}  // namespace
 
 std::string name_of(GroupKey key) {
   std::vector<std::string> axes;
@@ -34,34 +26,20 @@ RankGrid::RankGrid(GridShape shape) : shape_(shape) {
              shape.world_size(), shape.tp, shape.gtp_remat, shape.dp, shape.pp, shape.expert_tp, shape.ep,
              shape.expert_gtp_remat, shape.pp, expert));
   }
+  dense_ = {shape.tp, 1, shape.gtp_remat, shape.dp, shape.pp};
+  expert_ = {shape.expert_tp, shape.ep, shape.expert_gtp_remat, static_cast<int>(shape.world_size() / expert),
+             shape.pp};
 }
 
 DomainShape RankGrid::domain(Family family) const {
-  switch (family) {
-    case Family::kDense: return DomainShape{shape_.gtp_remat, shape_.tp};
-    case Family::kExpert: return DomainShape{shape_.expert_gtp_remat, shape_.expert_tp};
-  }
-  return {};
+  const Factors& f = factors_of(family);
+  return DomainShape{f.gtp_remat, f.tp};
 }
 
-int RankGrid::data_parallel(Family family) const {
-  switch (family) {
-    case Family::kDense: return shape_.dp;
-    case Family::kExpert:
-      return static_cast<int>(shape_.world_size() / (std::int64_t{shape_.expert_tp} * shape_.ep *
-                                                     shape_.expert_gtp_remat * shape_.pp));
-  }
-  return 1;
-}
-
-static Factors factors_of(const RankGrid& grid, Family family) {
-  const DomainShape domain = grid.domain(family);
-  const int ep = family == Family::kExpert ? grid.shape().ep : 1;
-  return Factors{domain.tp, ep, domain.gtp_remat, grid.data_parallel(family), grid.shape().pp};
-}
+int RankGrid::data_parallel(Family family) const { return factors_of(family).dp; }
 
 Coordinates RankGrid::coordinates(Family family, WorldRank rank) const {
-  const Factors f = factors_of(*this, family);
+  const Factors& f = factors_of(family);
   int rest = rank.value();
   MUONBENCH_CHECK(rest >= 0 && rest < world_size(), "rank {} of a world of {}", rest, world_size());
   Coordinates at;
@@ -77,7 +55,7 @@ Coordinates RankGrid::coordinates(Family family, WorldRank rank) const {
 }
 
 WorldRank RankGrid::rank_at(Family family, const Coordinates& at) const {
-  const Factors f = factors_of(*this, family);
+  const Factors& f = factors_of(family);
   return WorldRank(at.place.t.value() +
                    f.tp * (at.ep + f.ep * (at.place.g.value() + f.gtp_remat * (at.dp + f.dp * at.pp))));
 }
@@ -100,7 +78,7 @@ GroupKey RankGrid::canonical(GroupKey key) const {
 }
 
 std::vector<WorldRank> RankGrid::members(GroupKey key, WorldRank rank) const {
-  const Factors f = factors_of(*this, key.family);
+  const Factors& f = factors_of(key.family);
   const Coordinates mine = coordinates(key.family, rank);
   const auto span = [&](AxisSet::Axis axis, int all, int own) {
     return key.axes.has(axis) ? std::pair{0, all} : std::pair{own, own + 1};
@@ -119,8 +97,11 @@ std::vector<WorldRank> RankGrid::members(GroupKey key, WorldRank rank) const {
 }
 
 GroupRank RankGrid::index_in_group(GroupKey key, WorldRank rank) const {
-  const Factors f = factors_of(*this, key.family);
-  const Coordinates at = coordinates(key.family, rank);
+  return index_in_group(key, coordinates(key.family, rank));
+}
+
+GroupRank RankGrid::index_in_group(GroupKey key, const Coordinates& at) const {
+  const Factors& f = factors_of(key.family);
   int index = 0;
   if (key.axes.has(AxisSet::kDp)) index = at.dp;
   if (key.axes.has(AxisSet::kGtpRemat)) index = index * f.gtp_remat + at.place.g.value();

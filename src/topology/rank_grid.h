@@ -114,12 +114,23 @@ class RankGrid {
   /// Members of the group that `rank` belongs to, in world-rank order. A member's index is its GroupRank.
   [[nodiscard]] std::vector<WorldRank> members(GroupKey key, WorldRank rank) const;
   [[nodiscard]] GroupRank index_in_group(GroupKey key, WorldRank rank) const;
+  /// Of the rank at these coordinates, of the grid of the key's family.
+  [[nodiscard]] GroupRank index_in_group(GroupKey key, const Coordinates& at) const;
   [[nodiscard]] int group_size(GroupKey key) const;
   /// The key without axes of one rank: keys that name equal groups become equal.
   [[nodiscard]] GroupKey canonical(GroupKey key) const;
 
  private:
+  /// The factors of one family's world size, in rank order: t, then ep (1 on the dense grid), g, dp, pp.
+  struct Factors {
+    int tp = 1, ep = 1, gtp_remat = 1, dp = 1, pp = 1;
+  };
+  [[nodiscard]] const Factors& factors_of(Family family) const {
+    return family == Family::kDense ? dense_ : expert_;
+  }
+
   GridShape shape_;
+  Factors dense_, expert_;
 };
 
 }  // namespace muonbench

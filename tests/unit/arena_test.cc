@@ -249,7 +249,7 @@ TEST(StepProgram, AWriteFollowsTheReadsAndWritesBeforeIt) {
   builder.add(Phase::kUpdate, 0, copy(a, b));
   builder.add(Phase::kUpdate, 0, ZeroFillOp{{builder.whole(a)}});
   builder.add(Phase::kUpdate, 0, copy(b, c));
-  const StepProgram program = builder.finish();
+  const StepProgram program = builder.finish(Order::kDerived);
   EXPECT_EQ(program.ops[0].after, std::vector<int>{});
   EXPECT_EQ(program.ops[1].after, std::vector<int>{0});
   EXPECT_EQ(program.ops[2].after, (std::vector<int>{0, 1}));
