@@ -48,8 +48,8 @@ struct ExchangeItem {
 /// block of their own, by list index, which is the same in both directions.
 ///
 ///   three items homed on {1, 0, 1}, two ranks:
-///   rank 0:  shard side [ item 0, item 2 ]  home side [ 1's item 1 ]               own block [ item 1 ]
-///   rank 1:  shard side [ item 1 ]          home side [ 0's item 0, 0's item 2 ]   own block [ item 0, item 2 ]
+///   rank 0:  shard side [ item 0, item 2 ]  home side [ 1's item 1 ]              own [ item 1 ]
+///   rank 1:  shard side [ item 1 ]          home side [ 0's item 0, 0's item 2 ]  own [ item 0, item 2 ]
 class ShardExchange {
  public:
   ShardExchange(std::vector<ExchangeItem> items, int group_size, GroupRank me);

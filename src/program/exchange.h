@@ -39,11 +39,20 @@ struct Exchange {
   }
 
   [[nodiscard]] AllToAllOp there() const {
-    return {group, send, receive, forward.shard_side(), forward.home_side(), forward.own_block_size()};
+    return {group,
+            send,
+            receive,
+            forward.shard_side(),
+            forward.home_side(),
+            {own, Elements(0), forward.own_block_size()}};
   }
   [[nodiscard]] AllToAllOp back() const {
-    return {
-        group, send_back, receive_back, reverse.home_side(), reverse.shard_side(), reverse.own_block_size()};
+    return {group,
+            send_back,
+            receive_back,
+            reverse.home_side(),
+            reverse.shard_side(),
+            {own_back, Elements(0), reverse.own_block_size()}};
   }
   [[nodiscard]] static Region at(BufferId buffer, Segment s) { return Region{buffer, s.offset, s.size}; }
 };

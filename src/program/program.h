@@ -27,14 +27,15 @@ struct StateSlot {
   friend auto operator<=>(const StateSlot&, const StateSlot&) = default;
 };
 
-/// Persistent buffers live as long as the program is bound; transient ones from their first to their last op.
+/// Persistent buffers live as long as the program is bound; transient ones from their first to their last op,
+/// those included that they are beside.
 struct BufferSpec {
   std::string name;
   Elements size;
   DType dtype = DType::kFp32;
   MemoryUse use = MemoryUse::kExchange;
   std::optional<StateSlot> slot;  ///< set exactly for persistent buffers
-  int first_op = -1;              ///< first and last op that touch a transient buffer, set by finish()
+  int first_op = -1;              ///< a transient buffer's life, set by finish()
   int last_op = -1;
 
   [[nodiscard]] Bytes bytes() const { return bytes_of(size, dtype); }

@@ -194,7 +194,7 @@ TEST(TransientBytes, OfEachStageAreTheSumsOfLocalShards) {
     for (const Op& op : programs[r].ops)
       if (const auto* exchange = std::get_if<AllToAllOp>(&op.work)) {
         got.push_back({programs[r][exchange->send].bytes().value(),
-                       programs[r][exchange->receive].bytes().value(), 4 * exchange->in_place.value()});
+                       programs[r][exchange->receive].bytes().value(), 4 * exchange->in_place.size.value()});
         all -= got.back().send + got.back().receive;
       }
     EXPECT_EQ(got, expected) << "rank " << r;
