@@ -43,10 +43,15 @@ PeerTransfers checked(PeerTransfers transfers, int size) {
 Bytes PeerTransfers::sent_bytes() const { return bytes_with_others(sends, rank, dtype); }
 Bytes PeerTransfers::received_bytes() const { return bytes_with_others(receives, rank, dtype); }
 
+bool PeerTransfers::moves_own_block() const {
+  const auto own = static_cast<std::size_t>(rank);
+  return sends[own].size > 0 && sends[own].data != receives[own].data;
+}
+
 void PeerTransfers::copy_own_block() const {
+  if (!moves_own_block()) return;
   const BoundSegment& from = sends[static_cast<std::size_t>(rank)];
   const BoundSegment& to = receives[static_cast<std::size_t>(rank)];
-  if (from.size == 0 || from.data == to.data) return;
   std::memmove(to.data, from.data, static_cast<std::size_t>(bytes_of(Elements(from.size), dtype).value()));
 }
 

@@ -22,7 +22,9 @@ struct PeerTransfers {
   [[nodiscard]] Bytes sent_bytes() const;
   [[nodiscard]] Bytes received_bytes() const;
 
-  /// Copies the own block on the host. Nothing to do where it lies in its place already.
+  /// Whether there is an own block that does not lie in its place already.
+  [[nodiscard]] bool moves_own_block() const;
+  /// Copies the own block on the host, if it moves.
   void copy_own_block() const;
 };
 

@@ -3,6 +3,7 @@
 #include "src/plan/shard_exchange.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/base/check.h"
 
@@ -27,7 +28,7 @@ ShardExchange::ShardExchange(std::vector<ExchangeItem> items, int group_size, Gr
     MUONBENCH_CHECK(home >= 0 && home < group_size, "item {}: home {} in a group of {}", i, home, group_size);
     if (item.peers.has(me)) {
       Elements& block = to_home[static_cast<std::size_t>(home)];
-      shard_offset_[i] = block;  // within the home's block; the block's start is added below
+      shard_offset_[i] = block;  // within the home's block; the block's start on its side is added below
       block += item.shard;
     }
     if (item.home != me) continue;
@@ -37,6 +38,9 @@ ShardExchange::ShardExchange(std::vector<ExchangeItem> items, int group_size, Gr
       if (item.peers.has(GroupRank(static_cast<int>(peer)))) from_peer[peer] += item.shard;
   }
 
+  const auto own = static_cast<std::size_t>(me.value());
+  own_block_size_ = std::exchange(to_home[own], Elements(0));
+  from_peer[own] = Elements(0);
   for (std::size_t peer = 0; peer < size; ++peer) {
     shard_side_.push_back({Elements(0), to_home[peer]});
     home_side_.push_back({Elements(0), from_peer[peer]});
@@ -44,7 +48,8 @@ ShardExchange::ShardExchange(std::vector<ExchangeItem> items, int group_size, Gr
   shard_side_size_ = lay_out(shard_side_);
   home_side_size_ = lay_out(home_side_);
   for (std::size_t i = 0; i < items_.size(); ++i)
-    shard_offset_[i] += shard_side_[static_cast<std::size_t>(items_[i].home.value())].offset;
+    if (items_[i].home != me)
+      shard_offset_[i] += shard_side_[static_cast<std::size_t>(items_[i].home.value())].offset;
 }
 
 Segment ShardExchange::shard_of(int item) const {
@@ -59,7 +64,8 @@ Segment ShardExchange::piece_of(int item, GroupRank peer) const {
   MUONBENCH_CHECK(has_peer(item, peer), "item {}: no shard of rank {} travels", item, peer.value());
   const auto at = static_cast<std::size_t>(peer.value());
   const auto nth = static_cast<std::size_t>(homed - homed_here_.begin());
-  return {home_side_.at(at).offset + home_offset_[nth].at(at), items_[static_cast<std::size_t>(item)].shard};
+  const Elements block = is_me(peer) ? Elements(0) : home_side_.at(at).offset;
+  return {block + home_offset_[nth].at(at), items_[static_cast<std::size_t>(item)].shard};
 }
 
 }  // namespace muonbench

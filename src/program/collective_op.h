@@ -11,12 +11,14 @@
 namespace muonbench {
 
 /// Segment p of `sends` leaves `send` for group rank p and lands in p's `receive` at p's segment for this
-/// rank. The own segment is copied locally and is not traffic. All ranks of the group run the op, empty
-/// segments included.
+/// rank. The own segment is copied locally and is not traffic. An own block that its reader takes from where
+/// its writer puts it is no segment: the op does not touch `in_place`, and it may be written and read while
+/// the op runs. All ranks of the group run the op, empty segments included.
 struct AllToAllOp {
   GroupKey group;
   BufferId send, receive;
   std::vector<Segment> sends, receives;
+  Region in_place = {};  ///< counted as the own block
 };
 
 /// Every rank's `send` region lands in `receive` on all ranks; segment p of `receives` is group rank p's,

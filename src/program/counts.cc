@@ -42,7 +42,7 @@ WireBytes wire_of(const ReduceScatterOp& op, GroupRank me) {
 /// What an op puts on the wire and into its own block together.
 Bytes sent_with_own_block(const StepProgram& program, const Op& op) {
   if (const auto* all_to_all = std::get_if<AllToAllOp>(&op.work))
-    return bytes_of(sum_of(all_to_all->sends), program[all_to_all->send].dtype);
+    return bytes_of(sum_of(all_to_all->sends) + all_to_all->in_place.size, program[all_to_all->send].dtype);
   if (const auto* all_gather = std::get_if<AllGatherOp>(&op.work)) {
     const auto ranks = static_cast<std::int64_t>(all_gather->receives.size());
     return bytes_of(all_gather->send.size * ranks, program[all_gather->send.buffer].dtype);

@@ -18,14 +18,18 @@ Exchange make_exchange(Emitter& emitter, GroupKey group, ExchangeList list, cons
                     {},
                     {},
                     {},
+                    {},
+                    {},
                     {}};
   const auto buffer = [&](const char* what, Elements elements, DType dtype) {
     return emitter.builder().add_transient(text("{}.{}", name, what), elements, dtype, MemoryUse::kExchange);
   };
   const DType back = emitter.inputs().travel.return_dtype;
   exchange.send = buffer("send", exchange.forward.shard_side_size(), DType::kFp32);
+  exchange.own = buffer("own", exchange.forward.own_block_size(), DType::kFp32);
   exchange.receive = buffer("receive", exchange.forward.home_side_size(), DType::kFp32);
   exchange.send_back = buffer("send_back", exchange.reverse.home_side_size(), back);
+  exchange.own_back = buffer("own_back", exchange.reverse.own_block_size(), back);
   exchange.receive_back = buffer("receive_back", exchange.reverse.shard_side_size(), back);
   return exchange;
 }

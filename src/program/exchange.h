@@ -10,29 +10,49 @@
 
 namespace muonbench {
 
-/// One all_to_all pair over a process group: the way home and the way back, each with its own buffers.
+/// One all_to_all pair over a process group: the way home and the way back, each with its own buffers. Shards
+/// that are at home where they are held lie in buffers of their own, which their writers and readers share
+/// and no all_to_all touches.
 struct Exchange {
   GroupKey group;
   ShardExchange forward, reverse;
   std::vector<std::size_t> matrices;  ///< list item -> index of what the item is a part of
   BufferId send, receive;             ///< forward: shard side out, home side in
   BufferId send_back, receive_back;   ///< reverse: home side out, shard side in
+  BufferId own, own_back;             ///< own blocks of forward and reverse
 
   [[nodiscard]] std::size_t matrix(int item) const { return matrices[static_cast<std::size_t>(item)]; }
-  [[nodiscard]] Region out(int item) const { return at(send, forward.shard_of(item)); }
+  /// This rank's shard on its way home, and back again; of an item homed here, where in() and out_back() have
+  /// it for this rank.
+  [[nodiscard]] Region out(int item) const {
+    return at(forward.is_homed_here(item) ? own : send, forward.shard_of(item));
+  }
+  [[nodiscard]] Region in_back(int item) const {
+    return at(reverse.is_homed_here(item) ? own_back : receive_back, reverse.shard_of(item));
+  }
+  /// A peer's shard at home, before it and after.
   [[nodiscard]] Region in(int item, GroupRank peer) const {
-    return at(receive, forward.piece_of(item, peer));
+    return at(forward.is_me(peer) ? own : receive, forward.piece_of(item, peer));
   }
   [[nodiscard]] Region out_back(int item, GroupRank peer) const {
-    return at(send_back, reverse.piece_of(item, peer));
+    return at(reverse.is_me(peer) ? own_back : send_back, reverse.piece_of(item, peer));
   }
-  [[nodiscard]] Region in_back(int item) const { return at(receive_back, reverse.shard_of(item)); }
 
   [[nodiscard]] AllToAllOp there() const {
-    return {group, send, receive, forward.shard_side(), forward.home_side()};
+    return {group,
+            send,
+            receive,
+            forward.shard_side(),
+            forward.home_side(),
+            {own, Elements(0), forward.own_block_size()}};
   }
   [[nodiscard]] AllToAllOp back() const {
-    return {group, send_back, receive_back, reverse.home_side(), reverse.shard_side()};
+    return {group,
+            send_back,
+            receive_back,
+            reverse.home_side(),
+            reverse.shard_side(),
+            {own_back, Elements(0), reverse.own_block_size()}};
   }
   [[nodiscard]] static Region at(BufferId buffer, Segment s) { return Region{buffer, s.offset, s.size}; }
 };

@@ -124,6 +124,7 @@ class LayerShardedGroup {
   void arrive_home(LayerShardedRoutes& wave) {
     for (std::size_t i = 0; i < wave.forward.size(); ++i) {
       if (i > 0) start(wave.forward[i]);
+      copy_meanwhile(wave.forward[i]);
       copy(wave.forward[i]);
     }
   }
@@ -133,11 +134,13 @@ class LayerShardedGroup {
     if (wave.reverse.empty()) return;
     copy(wave.reverse.front());
     start(wave.reverse.front());
+    copy_meanwhile(wave.reverse.front());
   }
   void arrive_back(LayerShardedRoutes& wave) {
     for (std::size_t i = 1; i < wave.reverse.size(); ++i) {
       copy(wave.reverse[i]);
       start(wave.reverse[i]);
+      copy_meanwhile(wave.reverse[i]);
     }
     update(wave);
   }
@@ -149,6 +152,10 @@ class LayerShardedGroup {
   void copy(Leg& leg) {
     if (!leg.tiles.empty()) emitter_.builder().add(leg.phase, queue_, CopyOp{std::move(leg.tiles)});
     if (!leg.pads.empty()) emitter_.builder().add(leg.phase, queue_, ZeroFillOp{std::move(leg.pads)});
+  }
+
+  void copy_meanwhile(Leg& leg) {
+    if (!leg.meanwhile.empty()) emitter_.builder().add(leg.phase, queue_, CopyOp{std::move(leg.meanwhile)});
   }
 
   /// Matrices of a whole column go in batches of their own: all TP peers of it must batch them alike,

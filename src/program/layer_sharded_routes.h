@@ -20,12 +20,14 @@ struct Routed {
 };
 
 /// A part of the way: collectives, started one after the other, and the copies between what travels and what
-/// it makes up. On the way home the copies follow the collectives, on the way back they come before.
+/// it makes up. On the way home the copies follow the collectives, on the way back they come before, but for
+/// those between full matrices and what does not travel, which go on meanwhile.
 struct Leg {
   Phase phase = Phase::kStage1Forward;
   std::vector<Work> collectives;
   std::vector<Tile> tiles;
   std::vector<Region> pads;  ///< zeroed beside the copies
+  std::vector<Tile> meanwhile = {};
 };
 
 /// The ways of a list of routed parameters through a step, as one rank sees them: in which regions of which

@@ -1,8 +1,10 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "src/base/stable_order.h"
 #include "src/program/program.h"
 
 namespace muonbench {
@@ -10,10 +12,10 @@ namespace {
 
 constexpr std::int64_t kAlignment = 256;
 
-/// A stretch of an arena that a live buffer occupies, in bytes.
+/// A stretch of an arena that a live buffer occupies, in bytes, and the last moment of its life.
 struct Occupied {
   std::int64_t begin, end;
-  int last_op;
+  int last;
 };
 
 /// Lowest offset at which `size` bytes meet nothing occupied; `occupied` ascends.
@@ -28,23 +30,51 @@ std::int64_t lowest_free_offset(const std::vector<Occupied>& occupied, std::int6
 
 std::int64_t aligned(Bytes size) { return (size.value() + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Adds the buffers of one queue behind what is there. Queues share no memory: who waits for another's
-/// buffers does not overlap with it.
-void lay_out_queue(const StepProgram& program, const std::vector<BufferId>& buffers, ArenaLayout& layout) {
-  const std::int64_t base = aligned(layout.size);
+/// A buffer's life in op indices, which for a step looked at from its end are negative.
+struct Life {
+  BufferId buffer;
+  int first, last;
+};
+
+/// Offsets by index in `lives`, and how many bytes they need.
+struct Packing {
+  std::vector<Bytes> offsets;
+  Bytes size;
+};
+
+/// Each buffer at the lowest offset that is free all its life, in the order in which they begin (stable).
+Packing pack(const StepProgram& program, const std::vector<Life>& lives) {
+  Packing packing{std::vector<Bytes>(lives.size()), {}};
   std::vector<Occupied> occupied;
-  for (const BufferId id : buffers) {
-    const BufferSpec& buffer = program[id];
-    std::erase_if(occupied, [&](const Occupied& other) { return other.last_op < buffer.first_op; });
-    const std::int64_t size = aligned(buffer.bytes());
+  for (const std::size_t i : stable_order(
+           lives.size(), [&](std::size_t a, std::size_t b) { return lives[a].first < lives[b].first; })) {
+    const auto& [id, first, last] = lives[i];
+    std::erase_if(occupied, [&, begin = first](const Occupied& other) { return other.last < begin; });
+    const std::int64_t size = aligned(program[id].bytes());
     const std::int64_t offset = lowest_free_offset(occupied, size);
     const auto after =
         std::find_if(occupied.begin(), occupied.end(), [&](const Occupied& o) { return o.begin >= offset; });
-    occupied.insert(after, Occupied{offset, offset + size, buffer.last_op});
-    layout.offsets.emplace_hint(layout.offsets.end(), id, Bytes(base + offset));
+    occupied.insert(after, Occupied{offset, offset + size, last});
+    packing.offsets[i] = Bytes(offset);
     // The last buffer's own bytes, not its padding, bound the arena: the ledger counts what is needed.
-    layout.size = std::max(layout.size, Bytes(base + offset) + buffer.bytes());
+    packing.size = std::max(packing.size, Bytes(offset) + program[id].bytes());
   }
+  return packing;
+}
+
+/// Adds the buffers of one queue behind what is there: packed from the step's begin on, or from its end if
+/// that takes less. Queues share no memory: who waits for another's buffers does not overlap with it.
+void lay_out_queue(const StepProgram& program, const std::vector<BufferId>& buffers, ArenaLayout& layout) {
+  std::vector<Life> lives, backwards;
+  for (const BufferId id : buffers) {
+    lives.push_back({id, program[id].first_op, program[id].last_op});
+    backwards.push_back({id, -program[id].last_op, -program[id].first_op});
+  }
+  Packing packing = pack(program, lives);
+  if (Packing other = pack(program, backwards); other.size < packing.size) packing = std::move(other);
+  const Bytes base(aligned(layout.size));
+  for (std::size_t i = 0; i < buffers.size(); ++i) layout.offsets[buffers[i]] = base + packing.offsets[i];
+  if (!buffers.empty()) layout.size = std::max(layout.size, base + packing.size);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ struct AccessVisitor {
   void operator()(const AllToAllOp& op) {
     read(op.send);
     write(op.receive);
+    if (op.in_place.size > Elements(0)) note(access.beside, op.in_place.buffer);
   }
   void operator()(const AllGatherOp& op) {
     read(op.send);
@@ -143,9 +144,9 @@ bool is_exchange(Phase phase) {
   return false;
 }
 
-Access access_of(const Op& op) {
+Access access_of(const Work& work) {
   AccessVisitor visitor;
-  std::visit(visitor, op.work);
+  std::visit(visitor, work);
   return std::move(visitor.access);
 }
 

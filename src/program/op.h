@@ -97,11 +97,13 @@ struct Op {
   Work work;
 };
 
-/// Buffers that an op reads and writes; a buffer may stand in both.
+/// Buffers that an op reads and writes; a buffer may stand in both. What it leaves alone, but others may use
+/// while it runs, is `beside` it: not to lie where the op's own buffers do.
 struct Access {
-  std::vector<BufferId> reads, writes;
+  std::vector<BufferId> reads, writes, beside;
 };
-[[nodiscard]] Access access_of(const Op& op);
+[[nodiscard]] Access access_of(const Work& work);
+[[nodiscard]] inline Access access_of(const Op& op) { return access_of(op.work); }
 
 /// The process group of a collective, or none for local work.
 [[nodiscard]] std::optional<GroupKey> group_of(const Op& op);

@@ -47,7 +47,7 @@ std::vector<int> dependencies(const Access& access, int op, std::vector<BufferHi
 void set_lifetimes(StepProgram& program) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Access access = access_of(program.ops[i]);
-    for (const std::vector<BufferId>* ids : {&access.reads, &access.writes}) {
+    for (const std::vector<BufferId>* ids : {&access.reads, &access.writes, &access.beside}) {
       for (const BufferId id : *ids) {
         BufferSpec& buffer = program.buffers[static_cast<std::size_t>(id.index)];
         if (buffer.first_op < 0) buffer.first_op = static_cast<int>(i);
@@ -124,8 +124,11 @@ void follow_earlier_tenants(StepProgram& program) {
   for (const auto& [use, arena] : program.arenas) {
     Tenancy tenancy;
     for (const BufferId id : arena_buffers_by_first_op(program, use)) {
+      // A life may begin beside an op that does not touch the buffer yet.
+      const std::vector<int>& own = touching[static_cast<std::size_t>(id.index)];
+      if (own.empty()) continue;
       const std::int64_t begin = arena.offsets.at(id).value();
-      Op& first = program.ops[static_cast<std::size_t>(program[id].first_op)];
+      Op& first = program.ops[static_cast<std::size_t>(own.front())];
       for (const BufferId earlier : tenancy.take_over(begin, begin + program[id].bytes().value(), id)) {
         const std::vector<int>& ops = touching[static_cast<std::size_t>(earlier.index)];
         first.after.insert(first.after.end(), ops.begin(), ops.end());

@@ -27,14 +27,15 @@ struct StateSlot {
   friend auto operator<=>(const StateSlot&, const StateSlot&) = default;
 };
 
-/// Persistent buffers live as long as the program is bound; transient ones from their first to their last op.
+/// Persistent buffers live as long as the program is bound; transient ones from their first to their last op,
+/// those included that they are beside.
 struct BufferSpec {
   std::string name;  ///< of a transient buffer; a persistent one is known by its slot
   Elements size;
   DType dtype = DType::kFp32;
   MemoryUse use = MemoryUse::kExchange;
   std::optional<StateSlot> slot;  ///< set exactly for persistent buffers
-  int first_op = -1;              ///< first and last op that touch a transient buffer, set by finish()
+  int first_op = -1;              ///< a transient buffer's life, set by finish()
   int last_op = -1;
 
   [[nodiscard]] Bytes bytes() const { return bytes_of(size, dtype); }
@@ -43,7 +44,8 @@ struct BufferSpec {
 
 /// Transient buffers of one use placed in one arena: offset per buffer (bytes, 256-aligned) and the arena's
 /// size. Buffers whose lifetimes overlap do not overlap in memory; nor do those of different queues, a
-/// buffer's queue being that of its first op.
+/// buffer's queue being that of its first op. The smaller of two layouts: first fit from the step's begin on,
+/// and from its end.
 struct ArenaLayout {
   std::map<BufferId, Bytes> offsets;
   Bytes size;

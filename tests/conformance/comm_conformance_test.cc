@@ -101,6 +101,7 @@ std::int64_t different_for_each_pair(int from, int to) { return 1 + from * 5 + t
 // Most pairs are empty; whether rank 0 sends anything to itself differs from the others.
 std::int64_t mostly_nothing(int from, int to) { return from % 2 == 1 && to == 0 ? 40 : 0; }
 std::int64_t nothing(int /*from*/, int /*to*/) { return 0; }
+std::int64_t all_but_the_own_block(int from, int to) { return from == to ? 0 : 7 + from - to; }
 // Beyond what a transport hands over without the receiver's help.
 std::int64_t large(int from, int to) { return 100000 + from - to; }
 
@@ -127,8 +128,8 @@ TEST_P(CommConformance, RankLiesWithinSize) {
 
 TEST_P(CommConformance, AllToAllDeliversSegmentsOfAnySizes) {
   for_each_rank([](Comm& comm, Device& device) {
-    for (const SizeRule& rule :
-         {SizeRule(different_for_each_pair), SizeRule(mostly_nothing), SizeRule(nothing)}) {
+    for (const SizeRule& rule : {SizeRule(different_for_each_pair), SizeRule(mostly_nothing),
+                                 SizeRule(nothing), SizeRule(all_but_the_own_block)}) {
       expect_exchange<float>(comm, device, rule);
       expect_exchange<std::uint16_t>(comm, device, rule);
     }

@@ -179,7 +179,7 @@ TEST(Arena, LivesLastFromTheFirstToTheLastOpThatTouchesABuffer) {
     std::vector<std::set<int>> touching(program.buffers.size());
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Access access = access_of(program.ops[i]);
-      for (const auto* ids : {&access.reads, &access.writes})
+      for (const auto* ids : {&access.reads, &access.writes, &access.beside})
         for (const BufferId id : *ids)
           touching[static_cast<std::size_t>(id.index)].insert(static_cast<int>(i));
     }

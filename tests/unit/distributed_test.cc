@@ -119,13 +119,12 @@ TEST(Distributed, HoldsItsSliceAndTwoSquaresAtATime) {
     EXPECT_EQ(ledger.of(MemoryUse::kExchange), Bytes(0));
     return ledger.of(MemoryUse::kNsScratch).value();
   };
-  // An fp32 shard of 16 x 24; a norm, which takes 256 bytes; X and its successor, A and B, each a multiple of
-  // 64 elements.
+  // An fp32 shard of 16 x 24; X and its successor, A and B, each a multiple of 64 elements; a norm.
   const std::int64_t shard = 4 * 16 * 24, scratch = 2 * 16 * 24 + 2 * 24 * 24;
-  EXPECT_EQ(bytes(1, DType::kBf16), shard + 256 + 2 * scratch);
-  EXPECT_EQ(bytes(2, DType::kBf16), 2 * shard + 256 + 2 * 2 * scratch);
-  // In fp32 storage Gram matrices are copied to travel.
-  EXPECT_EQ(bytes(1, DType::kFp32), shard + 256 + 4 * scratch + 2 * 24 * 24);
+  EXPECT_EQ(bytes(1, DType::kBf16), shard + 2 * scratch + 4);
+  EXPECT_EQ(bytes(2, DType::kBf16), 2 * shard + 2 * 2 * scratch + 2 * 4);
+  // In fp32 storage Gram matrices are copied to travel, to where the norm was.
+  EXPECT_EQ(bytes(1, DType::kFp32), shard + 4 * scratch + 2 * 24 * 24);
 }
 
 TEST(Distributed, AddsUpBatchesTogether) {

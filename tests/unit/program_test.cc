@@ -150,7 +150,8 @@ TEST(Collectives, OfParamGatherAreOnePerGroupOfRanksThatHoldRows) {
   EXPECT_EQ(counts[5].sent, Bytes(2 * (2 * 5 + 4 * 3)));
 }
 
-// ---- Transient bytes of one stage over a group of size S: 4 L and 4 S H forward, 4 S H and 4 L reverse.
+// ---- Transient bytes of one stage over a group of size S, beside an own block of 4 H each way: 4 (L - H)
+// and 4 (S - 1) H forward, 4 (S - 1) H and 4 (L - H) reverse.
 
 TEST(TransientBytes, OfEachStageAreTheSumsOfLocalShards) {
   const TestModel model(
@@ -173,18 +174,31 @@ TEST(TransientBytes, OfEachStageAreTheSumsOfLocalShards) {
       l2[tp_dim[i]] += tp_local[i];
       if (home.t->value() == t) h2[tp_dim[i]] += tp_local[i];
     }
-    std::vector<std::pair<std::int64_t, std::int64_t>> expected = {{4 * l, 4 * 4 * h}};
+    struct Stage {
+      std::int64_t send, receive, own;
+      bool operator==(const Stage&) const = default;
+    };
+    std::vector<Stage> expected = {{4 * (l - h), 4 * 3 * h, 4 * h}};
+    std::int64_t own = 2 * 4 * h;
     for (const int dim : {0, 1})
-      if (l2[dim] > 0) expected.emplace_back(4 * l2[dim], 4 * 2 * h2[dim]);
-    for (int dim : {0, 1})
-      if (l2[dim] > 0) expected.emplace_back(4 * 2 * h2[dim], 4 * l2[dim]);
-    expected.emplace_back(4 * 4 * h, 4 * l);
-    std::vector<std::pair<std::int64_t, std::int64_t>> got;
+      if (l2[dim] > 0) expected.push_back({4 * (l2[dim] - h2[dim]), 4 * h2[dim], 4 * h2[dim]});
+    for (int dim : {0, 1}) {
+      if (l2[dim] > 0) expected.push_back({4 * h2[dim], 4 * (l2[dim] - h2[dim]), 4 * h2[dim]});
+      own += 2 * 4 * h2[dim];
+    }
+    expected.push_back({4 * 3 * h, 4 * (l - h), 4 * h});
+    std::vector<Stage> got;
+    std::int64_t all = 0;
+    for (const BufferSpec& buffer : programs[r].buffers)
+      if (buffer.use == MemoryUse::kExchange) all += buffer.bytes().value();
     for (const Op& op : programs[r].ops)
-      if (const auto* exchange = std::get_if<AllToAllOp>(&op.work))
-        got.emplace_back(programs[r][exchange->send].bytes().value(),
-                         programs[r][exchange->receive].bytes().value());
+      if (const auto* exchange = std::get_if<AllToAllOp>(&op.work)) {
+        got.push_back({programs[r][exchange->send].bytes().value(),
+                       programs[r][exchange->receive].bytes().value(), 4 * exchange->in_place.size.value()});
+        all -= got.back().send + got.back().receive;
+      }
     EXPECT_EQ(got, expected) << "rank " << r;
+    EXPECT_EQ(all, own) << "rank " << r;
   }
 }
 

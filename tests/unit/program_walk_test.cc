@@ -308,6 +308,7 @@ TEST(ProgramWalk, SeesTilesThatAreExchanged) {
   const auto swap_sources = [](CopyOp& copy) {
     for (std::size_t i = 1; i < copy.tiles.size(); ++i) {
       if (copy.tiles[i].shape != copy.tiles[0].shape) continue;
+      std::swap(copy.tiles[0].src, copy.tiles[i].src);
       std::swap(copy.tiles[0].src_offset, copy.tiles[i].src_offset);
       return true;
     }

@@ -19,25 +19,39 @@ TEST(ShardExchange, LaysOutThreeShardsOnTwoRanks) {
   // n0, n1, n2 = 3, 5, 7, at home on 1, 0, 1.
   const std::vector<ExchangeItem> items = {
       {GroupRank(1), Elements(3)}, {GroupRank(0), Elements(5)}, {GroupRank(1), Elements(7)}};
-  for (const int me : {0, 1}) {
-    const ShardExchange exchange(items, 2, GroupRank(me));
-    // [ n1 | n0 n2 ] leaves both.
-    EXPECT_EQ(exchange.shard_side(), (std::vector{segment(0, 5), segment(5, 10)}));
-    EXPECT_EQ(exchange.shard_of(1), segment(0, 5));
-    EXPECT_EQ(exchange.shard_of(0), segment(5, 3));
-    EXPECT_EQ(exchange.shard_of(2), segment(8, 7));
-    EXPECT_EQ(exchange.shard_side_size(), Elements(15));
-  }
-  const ShardExchange first(items, 2, GroupRank(0)), second(items, 2, GroupRank(1));
-  EXPECT_EQ(first.home_side(), (std::vector{segment(0, 5), segment(5, 5)}));
+  // [ n0 n2 ] leaves the first, which keeps [ n1 ].
+  const ShardExchange first(items, 2, GroupRank(0));
+  EXPECT_EQ(first.shard_side(), (std::vector{segment(0, 0), segment(0, 10)}));
+  EXPECT_EQ(first.shard_side_size(), Elements(10));
+  EXPECT_EQ(first.shard_of(0), segment(0, 3));
+  EXPECT_EQ(first.shard_of(2), segment(3, 7));
+  EXPECT_EQ(first.home_side(), (std::vector{segment(0, 0), segment(0, 5)}));
+  EXPECT_EQ(first.home_side_size(), Elements(5));
   EXPECT_EQ(first.homed_here(), std::vector<int>{1});
-  EXPECT_EQ(first.piece_of(1, GroupRank(1)), segment(5, 5));
-  EXPECT_EQ(second.home_side(), (std::vector{segment(0, 10), segment(10, 10)}));
+  EXPECT_EQ(first.piece_of(1, GroupRank(1)), segment(0, 5));
+  EXPECT_EQ(first.own_block_size(), Elements(5));
+  EXPECT_EQ(first.shard_of(1), segment(0, 5));
+  EXPECT_EQ(first.piece_of(1, GroupRank(0)), segment(0, 5));
+  // [ n1 ] leaves the second, which keeps [ n0 n2 ].
+  const ShardExchange second(items, 2, GroupRank(1));
+  EXPECT_EQ(second.shard_side(), (std::vector{segment(0, 5), segment(5, 0)}));
+  EXPECT_EQ(second.shard_of(1), segment(0, 5));
+  EXPECT_EQ(second.home_side(), (std::vector{segment(0, 10), segment(10, 0)}));
   EXPECT_EQ(second.homed_here(), (std::vector{0, 2}));
   EXPECT_EQ(second.piece_of(0, GroupRank(0)), segment(0, 3));
   EXPECT_EQ(second.piece_of(2, GroupRank(0)), segment(3, 7));
-  EXPECT_EQ(second.piece_of(0, GroupRank(1)), segment(10, 3));
-  EXPECT_EQ(second.piece_of(2, GroupRank(1)), segment(13, 7));
+  EXPECT_EQ(second.own_block_size(), Elements(10));
+  EXPECT_EQ(second.shard_of(0), segment(0, 3));
+  EXPECT_EQ(second.shard_of(2), segment(3, 7));
+  EXPECT_EQ(second.piece_of(0, GroupRank(1)), segment(0, 3));
+  EXPECT_EQ(second.piece_of(2, GroupRank(1)), segment(3, 7));
+}
+
+TEST(ShardExchange, OfAGroupOfOneIsAnOwnBlockAlone) {
+  const ShardExchange exchange({{GroupRank(0), Elements(4)}, {GroupRank(0), Elements(6)}}, 1, GroupRank(0));
+  EXPECT_EQ(exchange.own_block_size(), Elements(10));
+  EXPECT_EQ(exchange.shard_side_size(), Elements(0));
+  EXPECT_EQ(exchange.home_side_size(), Elements(0));
 }
 
 TEST(ShardExchange, ARankWithoutHomesReceivesNothingAndSendsItsShards) {
@@ -86,19 +100,25 @@ TEST(ShardExchange, WhatRankISendsToJIsWhatJExpectsFromI) {
   }
 }
 
-TEST(ShardExchange, EveryShardTravelsHomeAndBackIntoItsOwnPlace) {
-  // Values name (rank, item, element); forward must bring each to piece_of, reverse back to shard_of.
+TEST(ShardExchange, EveryShardTravelsHomeAndBackIntoItsOwnPlaceOrStaysThere) {
+  // Values name (rank, item, element); forward must bring each to piece_of, reverse back to shard_of. Own
+  // blocks, where shard_of is piece_of, lie apart.
   using Value = std::tuple<std::size_t, std::size_t, std::int64_t>;
   for (unsigned seed = 0; seed < 200; ++seed) {
     const RandomExchange lists(seed);
     const std::size_t size = lists.ranks.size();
-    std::vector<std::map<std::int64_t, Value>> sent(size), received(size);
+    std::vector<std::map<std::int64_t, Value>> sent(size), received(size), kept(size);
     for (std::size_t r = 0; r < size; ++r)
       for (std::size_t n = 0; n < lists.items.size(); ++n)
         for (std::int64_t e = 0; e < lists.items[n].shard.value(); ++e) {
           const std::int64_t place = lists.ranks[r].shard_of(static_cast<int>(n)).offset.value() + e;
-          ASSERT_TRUE(sent[r].emplace(place, Value{r, n, e}).second) << "two elements at one place";
+          auto& side = lists.ranks[r].is_homed_here(static_cast<int>(n)) ? kept[r] : sent[r];
+          ASSERT_TRUE(side.emplace(place, Value{r, n, e}).second) << "two elements at one place";
         }
+    for (std::size_t r = 0; r < size; ++r) {
+      ASSERT_EQ(Elements(static_cast<std::int64_t>(sent[r].size())), lists.ranks[r].shard_side_size());
+      ASSERT_EQ(Elements(static_cast<std::int64_t>(kept[r].size())), lists.ranks[r].own_block_size());
+    }
     for (std::size_t from = 0; from < size; ++from)
       for (std::size_t to = 0; to < size; ++to) {
         const Segment out = lists.ranks[from].shard_side()[to], in = lists.ranks[to].home_side()[from];
@@ -112,7 +132,8 @@ TEST(ShardExchange, EveryShardTravelsHomeAndBackIntoItsOwnPlace) {
         const Segment piece =
             lists.ranks[home].piece_of(static_cast<int>(n), GroupRank(static_cast<int>(from)));
         for (std::int64_t e = 0; e < piece.size.value(); ++e)
-          ASSERT_EQ(received[home].at(piece.offset.value() + e), (Value{from, n, e})) << seed;
+          ASSERT_EQ((from == home ? kept : received)[home].at(piece.offset.value() + e), (Value{from, n, e}))
+              << seed;
       }
     }
   }

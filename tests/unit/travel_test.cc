@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Ways to travel: programs of all ranks under each, and the bytes that each moves.
+#include <algorithm>
 #include <string>
 
 #include "tests/unit/way_to_travel.h"
 
 namespace muonbench {
 namespace {
+
+// 96 x 96 divides everywhere: no pads without alignment.
+constexpr std::int64_t kSide = 96, kUnit = kSide * kSide * 4;
 
 // ---- Every element to its home and back, whatever the way.
 
@@ -39,10 +43,67 @@ TEST(Travel, BringsEveryElementToAnyHomeInAnyBatches) {
   }
 }
 
-// ---- Bytes over the whole network, in units of one weight's fp32 bytes. 96 x 96 divides everywhere: no
-// pads.
+// ---- What is at home already.
 
-constexpr std::int64_t kSide = 96, kUnit = kSide * kSide * 4;
+TEST(Travel, LeavesEveryOwnBlockWhereItIs) {
+  for (const DomainShape domain : all_domains()) {
+    for (const Way& way : all_ways()) {
+      SCOPED_TRACE(describe(domain, way));
+      const TestModel model(mixed_params(), domain_grid(domain.gtp_remat, domain.tp), way.options());
+      const std::vector<StepProgram> programs = model.programs("layer_sharded");
+      std::int64_t in_place = 0;
+      for (int r = 0; r < domain.size(); ++r) {
+        for (const Op& op : programs.at(static_cast<std::size_t>(r)).ops) {
+          const auto* exchange = std::get_if<AllToAllOp>(&op.work);
+          if (exchange == nullptr) continue;
+          const auto me =
+              static_cast<std::size_t>(model.grid().index_in_group(exchange->group, WorldRank(r)).value());
+          EXPECT_EQ(exchange->sends.at(me).size, Elements(0));
+          EXPECT_EQ(exchange->receives.at(me).size, Elements(0));
+          in_place += exchange->in_place.size.value();
+        }
+      }
+      EXPECT_EQ(in_place > 0, domain.size() > 1);
+    }
+  }
+}
+
+TEST(Travel, CopiesOwnBlocksWhileTheOthersAreOnTheirWay) {
+  for (const DomainShape domain : {DomainShape{4, 1}, DomainShape{1, 4}, DomainShape{2, 2}}) {
+    std::vector<Parameter> params;
+    for (int i = 0; i < 8; ++i) params.push_back(muon("w." + std::to_string(i), {48, 48}, 0));
+    const TestModel model(params, domain_grid(domain.gtp_remat, domain.tp),
+                          {.pad_for_alignment = 1, .exchange = ExchangeWay::kFused});
+    for (const StepProgram& program : model.programs("layer_sharded")) {
+      int exchanges = 0;
+      for (std::size_t i = 0; i < program.ops.size(); ++i) {
+        const auto* exchange = std::get_if<AllToAllOp>(&program.ops[i].work);
+        if (exchange == nullptr) continue;
+        ++exchanges;
+        const Op& next = program.ops.at(i + 1);
+        const Access access = access_of(next);
+        const bool there = next.phase == Phase::kStage1Forward;
+        EXPECT_EQ((there ? access.reads : access.writes), std::vector{exchange->in_place.buffer});
+        EXPECT_EQ(std::count(next.after.begin(), next.after.end(), static_cast<int>(i)), 0);
+      }
+      EXPECT_EQ(exchanges, 2);
+    }
+  }
+}
+
+TEST(Traffic, CountsOwnBlocksInTheBuffersThatAreExchangedAndNotOnTheWire) {
+  for (const int ranks : {2, 4, 8}) {
+    std::vector<Parameter> params;
+    for (int i = 0; i < ranks; ++i) params.push_back(muon("w." + std::to_string(i), {kSide, kSide}));
+    const TestModel model(params, domain_grid(ranks, 1), {.pad_for_alignment = 1});
+    for (const StepCounts& counts : model.counts("layer_sharded")) {
+      EXPECT_EQ(counts.exchange_buffer, Bytes(2 * kUnit));
+      EXPECT_EQ(counts.exchange_wire * ranks, counts.exchange_buffer * (ranks - 1));
+    }
+  }
+}
+
+// ---- Bytes over the whole network, in units of one weight's fp32 bytes.
 
 std::int64_t bytes_of_one(const Parameter& param, DomainShape domain, const Way& way) {
   ModelOptions options = way.options();

@@ -112,11 +112,9 @@ class NcclTransfer final : public Transfer {
     const cudaStream_t stream = group_->stream.get();
     MUONBENCH_CUDA(cudaEventRecord(ready_.get(), group_->device.stream(queue)));
     MUONBENCH_CUDA(cudaStreamWaitEvent(stream, ready_.get(), 0));
-    MUONBENCH_CUDA(cudaStreamWaitEvent(group_->own_copies.get(), ready_.get(), 0));
-    copy_own_block(work_, group_->own_copies.get());
-    MUONBENCH_CUDA(cudaEventRecord(copied_.get(), group_->own_copies.get()));
+    if (work_.moves_own_block()) start_own_copy();
     if (!peers_.empty()) group_->in_one_group([&] { enqueue_messages(stream); });
-    MUONBENCH_CUDA(cudaStreamWaitEvent(stream, copied_.get(), 0));
+    if (work_.moves_own_block()) MUONBENCH_CUDA(cudaStreamWaitEvent(stream, copied_.get(), 0));
     MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
     count_collective(group_->counters, work_);
   }
@@ -126,6 +124,13 @@ class NcclTransfer final : public Transfer {
   }
 
  private:
+  void start_own_copy() {
+    const cudaStream_t beside = group_->own_copies.get();
+    MUONBENCH_CUDA(cudaStreamWaitEvent(beside, ready_.get(), 0));
+    copy_own_block(work_, beside);
+    MUONBENCH_CUDA(cudaEventRecord(copied_.get(), beside));
+  }
+
   void enqueue_messages(cudaStream_t stream) {
     const ncclComm_t comm = group_->nccl.get();
     const ncclDataType_t type = datatype_of(work_.dtype);

@@ -13,9 +13,9 @@ namespace muonbench::cuda {
 
 /// PeerTransfers::copy_own_block on the device.
 inline void copy_own_block(const PeerTransfers& work, cudaStream_t stream) {
+  if (!work.moves_own_block()) return;
   const BoundSegment& from = work.sends[static_cast<std::size_t>(work.rank)];
   const BoundSegment& to = work.receives[static_cast<std::size_t>(work.rank)];
-  if (from.size == 0 || from.data == to.data) return;
   MUONBENCH_CUDA(
       cudaMemcpyAsync(to.data, from.data, size_in_bytes(from, work.dtype), cudaMemcpyDeviceToDevice, stream));
 }
