@@ -21,11 +21,15 @@ struct Pool {
   DomainShape domain;
   std::vector<ParamIndex> params;
 
-  [[nodiscard]] std::vector<HomeCandidate> candidates(const StepInputs& inputs) const {
+  /// A weight that muon.homes names stays there, whole.
+  [[nodiscard]] std::vector<HomeCandidate> candidates(const StepInputs& inputs,
+                                                      const MuonConfig& muon) const {
     std::vector<HomeCandidate> found;
     found.reserve(params.size());
-    for (const ParamIndex p : params)
-      found.push_back({inputs.params[p].name, inputs.specs[p.at()], inputs.splits[p.at()]});
+    for (const ParamIndex p : params) {
+      const std::string& name = inputs.params[p].name;
+      found.push_back({name, inputs.specs[p.at()], inputs.splits[p.at()], muon.homes.contains(name)});
+    }
     return found;
   }
 };
@@ -104,7 +108,7 @@ ExplicitHomes by_policy(const MuonConfig& muon, DomainShape domain,
 ExplicitHomes homes_of(const MuonConfig& muon, const StepInputs& inputs, const Owners& owners) {
   ExplicitHomes all{Homes(inputs.params.params.size()), {}};
   for (const Pool& pool : pools_of(inputs, owners, pooling_of(muon.home_policy))) {
-    const std::vector<HomeCandidate> candidates = pool.candidates(inputs);
+    const std::vector<HomeCandidate> candidates = pool.candidates(inputs, muon);
     ExplicitHomes found = by_policy(muon, pool.domain, candidates);
     all.absent.insert(all.absent.end(), found.absent.begin(), found.absent.end());
     if (muon.split_oversized)

@@ -42,7 +42,11 @@ std::optional<Distribution> distribution_of(const ParamShardSpec& spec) {
 std::optional<Distribution> distribution_as(NsSpread spread, const ParamShardSpec& spec) {
   switch (spread) {
     case NsSpread::kNone: break;
-    case NsSpread::kColumn: return over_tp(spec);
+    case NsSpread::kColumn: {
+      Distribution column = over_tp(spec);
+      column.gathered = AxisSet::kGtpRemat;
+      return column;
+    }
     case NsSpread::kDomain:
       if (spec.sharding() != ParamSharding::kGtpRematAndTp) return distribution_of(spec);
       // Whatever the size of the axes: over tp a column would do with fewer ranks.
@@ -64,6 +68,57 @@ double whole_flops(const ParamShardSpec& spec, const RowSplit& split, const NsOp
   double flops = 0.0;
   for (const Shape& matrix : split.matrices(spec.full_shape))
     flops += static_cast<double>(ns_flops(matrix, options));
+  return flops;
+}
+
+Shape HeldPart::shape() const {
+  std::int64_t count = 0;
+  for (const Range& range : rows) count += range.count;
+  return {count, cols};
+}
+
+HeldPart held_part(const ParamShardSpec& spec, const Distribution& distribution, DomainPlace place) {
+  if (!distribution.gathered) {
+    const ShardExtent extent = spec.extent(place);
+    return {{extent.rows}, extent.cols.count};
+  }
+  const Shape tp_local = spec.tp_local_shape();
+  if (distribution.gathered != AxisSet::kTp)
+    return {{{spec.tp_dim == 0 ? place.t.value() * tp_local.rows : 0, tp_local.rows}}, tp_local.cols};
+  HeldPart held{{}, spec.full_shape.cols};
+  for (int t = 0; t < (spec.tp_dim == 0 ? spec.domain.tp : 1); ++t)
+    held.rows.push_back(spec.extent({place.g, TpRank(t)}).rows);
+  return held;
+}
+
+RowPiece held_rows(const RowSplit& split, std::size_t piece, const HeldPart& held) {
+  RowPiece found;
+  std::int64_t before = 0;
+  for (const Range& range : held.rows) {
+    for (RowRuns runs : split.piece_in(piece, range).runs) {
+      runs.begin += before;
+      found.runs.push_back(runs);
+    }
+    before += range.count;
+  }
+  return found;
+}
+
+double distributed_flops_at(DomainPlace place, const ParamShardSpec& spec, const RowSplit& split,
+                            const Distribution& distribution, const NsOptions& options) {
+  const HeldPart held = held_part(spec, distribution, place);
+  std::vector<Shape> shapes;
+  if (split.is_whole()) shapes.push_back(held.shape());
+  for (std::size_t piece = 0; piece < split.pieces().size(); ++piece)
+    shapes.push_back({held_rows(split, piece, held).rows(), held.cols});
+  double flops = 0.0;
+  for (const Shape& shape : shapes) {
+    if (shape.elements() == Elements(0)) continue;
+    const NsSlice slice{shape, distribution.side};
+    for (const NsCoefficients& step : options.steps)
+      for (const NsPart part : {NsPart::kGram, NsPart::kStep})
+        flops += static_cast<double>(ns_part_flops(part, slice, step, options.algorithm));
+  }
   return flops;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "src/model/parameter.h"
 #include "src/ns/ns_slice.h"
@@ -21,6 +22,21 @@ struct Distribution {
   std::optional<AxisSet::Axis> gathered;  ///< the other axis, where it splits the weight too
 };
 
+/// What of a weight a rank works on: rows of the full matrix, one range after the other, and how many
+/// columns.
+struct HeldPart {
+  std::vector<Range> rows;
+  std::int64_t cols = 0;
+
+  [[nodiscard]] Shape shape() const;
+};
+/// Of the rank at `place`, once it has gathered: pads left out, over gtp_remat the TP-local matrix, over tp
+/// the rows of its g, with tp_dim 0 in another order than in the full matrix, which NS does not mind.
+[[nodiscard]] HeldPart held_part(const ParamShardSpec& spec, const Distribution& distribution,
+                                 DomainPlace place);
+/// Rows of the piece'th piece of `split`, counted from the first that is held.
+[[nodiscard]] RowPiece held_rows(const RowSplit& split, std::size_t piece, const HeldPart& held);
+
 /// None for a replicated weight: every rank has all of it.
 [[nodiscard]] std::optional<Distribution> distribution_of(const ParamShardSpec& spec);
 
@@ -28,12 +44,16 @@ struct Distribution {
 using DistributionRule = std::optional<Distribution> (*)(const ParamShardSpec& spec);
 
 /// Of a weight at home that is spread, none if it is whole there. Over a column each TP peer has one of the
-/// TP-local matrices.
+/// TP-local matrices, which stage 1 puts together as a gather over gtp_remat would.
 [[nodiscard]] std::optional<Distribution> distribution_as(NsSpread spread, const ParamShardSpec& spec);
 
 /// NS FLOPs of one rank, the average over the axis.
 [[nodiscard]] double distributed_flops(const ParamShardSpec& spec, const RowSplit& split,
                                        const Distribution& distribution, const NsOptions& options);
+/// Of the rank at `place`: none where it holds pads alone.
+[[nodiscard]] double distributed_flops_at(DomainPlace place, const ParamShardSpec& spec,
+                                          const RowSplit& split, const Distribution& distribution,
+                                          const NsOptions& options);
 /// And of a rank that runs NS on the whole weight.
 [[nodiscard]] double whole_flops(const ParamShardSpec& spec, const RowSplit& split, const NsOptions& options);
 

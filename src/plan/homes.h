@@ -18,7 +18,7 @@ namespace muonbench {
 enum class NsSpread {
   kNone,    ///< not at all: a matrix meets NS whole
   kColumn,  ///< over the TP peers of the home column, each with its TP-local rows or columns
-  kDomain,  ///< over all ranks, where the shards lie: over gtp_remat, or over tp if that alone splits it
+  kDomain,  ///< over all ranks: over gtp_remat, with a gather over tp first, or the axis that alone splits it
 };
 
 /// Where one parameter meets NS. `t` is empty for a GTP_remat-only weight under T > 1 that is at home in a
@@ -47,6 +47,7 @@ struct HomeCandidate {
   std::string name;
   ParamShardSpec spec;
   RowSplit split = {};
+  bool stays_whole = false;  ///< its home is given
   NsSpread spread = NsSpread::kNone;
   std::int64_t spread_cost = 0;  ///< of each rank that NS is spread over
 

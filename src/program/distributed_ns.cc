@@ -7,35 +7,6 @@
 #include "src/program/tiles.h"
 
 namespace muonbench {
-namespace {
-
-/// Rows of a piece, counted from the first that is held.
-RowPiece rows_of(const RowSplit& split, std::size_t piece, const std::vector<Range>& held) {
-  RowPiece found;
-  std::int64_t before = 0;
-  for (const Range& range : held) {
-    for (RowRuns runs : split.piece_in(piece, range).runs) {
-      runs.begin += before;
-      found.runs.push_back(runs);
-    }
-    before += range.count;
-  }
-  return found;
-}
-
-}  // namespace
-
-Shape HeldPart::shape() const {
-  std::int64_t count = 0;
-  for (const Range& range : rows) count += range.count;
-  return {count, cols};
-}
-
-HeldPart tp_local_part(const ParamShardSpec& spec, TpRank t) {
-  const Shape shape = spec.tp_local_shape();
-  return {{{spec.tp_dim == 0 ? t.value() * shape.rows : 0, shape.rows}}, shape.cols};
-}
-
 DistributedKind distributed_kind(const Emitter& emitter, ParamIndex p) {
   const ParamShardSpec& spec = emitter.spec(p);
   return {spec.full_shape, spec.tp_dim, spec.gtp_sharded, emitter.inputs().splits.at(p.at()).pieces()};
@@ -56,7 +27,7 @@ void DistributedNs::run(const std::vector<Region>& matrices, const HeldPart& hel
 
 void DistributedNs::run_piece(const std::vector<Region>& matrices, const HeldPart& held,
                               const RowSplit& split, std::size_t piece, Shape full) {
-  const RowPiece rows = rows_of(split, piece, held.rows);
+  const RowPiece rows = held_rows(split, piece, held);
   const Shape shape{rows.rows(), held.cols};
   std::vector<Region> regions(matrices.size());
   CopyOp out, back;

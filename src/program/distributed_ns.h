@@ -11,17 +11,6 @@
 
 namespace muonbench {
 
-/// What of a weight a rank holds: rows of the full matrix, one range after the other, and how many columns.
-struct HeldPart {
-  std::vector<Range> rows;
-  std::int64_t cols = 0;
-
-  [[nodiscard]] Shape shape() const;
-};
-
-/// The TP-local matrix of a weight.
-[[nodiscard]] HeldPart tp_local_part(const ParamShardSpec& spec, TpRank t);
-
 /// Weights of one kind go through it in batches.
 using DistributedKind = std::tuple<Shape, std::optional<int>, bool, std::vector<std::int64_t>>;
 [[nodiscard]] DistributedKind distributed_kind(const Emitter& emitter, ParamIndex p);

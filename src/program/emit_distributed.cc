@@ -70,8 +70,7 @@ class DistributedBatch {
   }
 
   void take_shards() {
-    const ShardExtent extent = spec_.extent(place_);
-    held_ = {{extent.rows}, extent.cols.count};
+    held_ = held_part(spec_, *distribution_, place_);
     for (const Region& shard : shards_)
       matrices_.push_back(Emitter::part(shard, Elements(0), held_.shape().elements()));
   }
@@ -84,7 +83,7 @@ class DistributedBatch {
     const Region own = Emitter::part(shards_.front(), Elements(0), spec_.shard_elements() * count());
     const Region gathered = emitter_.gather_blocks(
         {group_.family, AxisSet{axis}}, own, text("{}.gathered", emitter_.name(batch_.front())), queue_);
-    held_ = part_gathered();
+    held_ = held_part(spec_, *distribution_, place_);
     const Elements each = held_.shape().elements();
     matrices_ = in_a_row(buffer("ns_matrix", each * count(), MemoryUse::kNsScratch), each);
     CopyOp copy;
@@ -94,16 +93,6 @@ class DistributedBatch {
         add_tile(copy.tiles, r, blocks[i], matrices_[i], Direction::kAssemble);
     }
     if (!copy.tiles.empty()) add(Phase::kGather, std::move(copy));
-  }
-
-  [[nodiscard]] HeldPart part_gathered() const {
-    HeldPart held = tp_local_part(spec_, place_.t);
-    if (distribution_->gathered != AxisSet::kTp) return held;
-    held.rows.clear();
-    if (spec_.tp_dim == 1) held.cols = spec_.full_shape.cols;
-    for (int t = 0; t < (spec_.tp_dim == 0 ? spec_.domain.tp : 1); ++t)
-      held.rows.push_back(spec_.extent({place_.g, TpRank(t)}).rows);
-    return held;
   }
 
   /// Group rank r's part of a matrix that was gathered.

@@ -20,7 +20,7 @@ std::vector<ParamIndex> without_home(const StepInputs& inputs, const ParamGroup&
   return found;
 }
 
-/// Weights whose NS is spread over the domain: nothing of them travels.
+/// Weights whose NS is spread over the domain: none of their shards goes to a home.
 std::vector<ParamIndex> spread_in_place(const StepInputs& inputs, const ParamGroup& group) {
   std::vector<ParamIndex> found;
   for (const ParamIndex p : group.params)
@@ -190,7 +190,7 @@ class LayerShardedGroup {
                                distribution.side,
                                queue_,
                                emitter_.inputs().travel.scaling()})
-          .run(matrices, tp_local_part(spec, emitter_.place(group_.family).t),
+          .run(matrices, held_part(spec, distribution, emitter_.place(group_.family)),
                emitter_.inputs().splits.at(p.at()), spec.full_shape);
     }
   }

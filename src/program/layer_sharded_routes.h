@@ -54,7 +54,8 @@ struct LayerShardedRoutes {
 [[nodiscard]] LayerShardedRoutes plan_fused(Emitter& emitter, Family family, std::vector<Routed> routed,
                                             const std::string& name);
 
-/// Gives those among `routed` whose home is at this rank their full matrices, in one buffer.
+/// Gives those among `routed` whose home is at this rank their matrices: whole ones in one buffer, those
+/// whose NS is spread in another.
 void place_full_matrices(Emitter& emitter, Family family, std::vector<Routed>& routed,
                          const std::string& name);
 

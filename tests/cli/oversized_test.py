@@ -91,12 +91,14 @@ class SplitOversized(CliTest):
         self.assertEqual(self.split(run), {})
         self.assert_equal_bits(run)
 
-    def test_keeps_homes_that_are_given(self):
-        config = self.job([TALL, *SMALL], 2, 4, home_policy="explicit", homes={"tall": [1, 2], "small.1": [1, 3]})
-        run = self.run_ok(8, config)
-        homes = {home["param"]: (home["g"], home["t"]) for home in run.result["homes"]}
-        self.assertEqual(homes["tall"], (1, None))
-        self.assertEqual(homes["small.1"], (1, 3))
+    def test_keeps_weights_whole_whose_homes_are_given(self):
+        given = {"tall": [1, 2], "small.1": [1, 3]}
+        run = self.run_ok(8, self.job([TALL, *SMALL], 2, 4, home_policy="explicit", homes=given))
+        homes = {home["param"]: [home["g"], home["t"]] for home in run.result["homes"]}
+        self.assertEqual({name: homes[name] for name in given}, given)
+        self.assertEqual(self.split(run), {})
+        run = self.run_ok(8, self.job([TALL, *SMALL], 2, 4, home_policy="explicit", homes={"small.1": [1, 3]}))
+        self.assertEqual(self.split(run), {"tall": ("tp", 4)})
 
     def test_counts_experts_by_their_own_domain(self):
         params = [param("e", 256, 32, tp_dim=0, expert=True, repeat=2), param("d", 64, 32, tp_dim=0, repeat=8)]

@@ -130,6 +130,24 @@ TEST(SplitOversized, ItsSharesAreTheFlopsThatStepsAreCountedWith) {
   }
 }
 
+TEST(SplitOversized, CountsTheRowsThatEachRankHas) {
+  // Aligned to 128 rows, 160 of them are on two of eight ranks: spread, the first would have 128 of each.
+  const std::vector<Parameter> params(3, muon("w", {160, 64}));
+  std::vector<HomeCandidate> some;
+  for (const Parameter& param : params)
+    some.push_back({param.name, ParamShardSpec::from_param(param, {8, 1}, 128)});
+  const auto lpt = [](const std::vector<HomeCandidate>& list) { return lpt_homes(list, {8, 1}); };
+  EXPECT_EQ(spread_oversized(some, {8, 1}, five_steps(), lpt), lpt(some));
+}
+
+TEST(SplitOversized, SpreadsTwoGiantsAsOne) {
+  // Over gtp_remat a rank has 1 / 64 of each and the squares; over a column's two ranks it would have half of
+  // one.
+  const std::vector<Parameter> one = {muon("a", {8192, 64}, 0)}, two = {one[0], muon("b", {8192, 64}, 0)};
+  EXPECT_EQ(said(split(one, {64, 2})), Words{"all"});
+  EXPECT_EQ(said(split(two, {64, 2})), (Words{"all", "all"}));
+}
+
 TEST(SplitOversized, AShardOfAWeightSpreadOverAColumnTravelsToItsColumnAlone) {
   const std::vector<Parameter> params = {muon("big", {64, 32}, 0)};
   const HomeRule column = [](const std::vector<HomeCandidate>&, DomainShape) {
