@@ -62,7 +62,7 @@ def muonbench_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwarg
         **kwargs
     )
 
-def muonbench_test(name, srcs, deps = [], copts = [], size = "small", **kwargs):
+def muonbench_test(name, srcs, deps = [], copts = [], size = "medium", **kwargs):
     """A GoogleTest program of one process, without MPI."""
     cc_test(
         name = name,
