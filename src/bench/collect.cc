@@ -57,7 +57,7 @@ ConcurrentGroupsInfo concurrent_groups(const Mode& mode, const GroupQueues& queu
   return {false, 1, "the mode has one pipeline for all parameters"};
 }
 
-/// None for a weight whose shards stay where they are.
+/// None for a weight that is spread over its domain.
 std::optional<HomeInfo> home_info(const Parameter& param, const std::optional<Home>& home) {
   if (!home || !home->is_routed()) return std::nullopt;
   return HomeInfo{param.name, home->g.value(), home->t ? std::optional(home->t->value()) : std::nullopt};

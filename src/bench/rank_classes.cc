@@ -45,19 +45,16 @@ struct Common {
 class Kinds {
  public:
   explicit Kinds(const StepInputs& inputs) {
-    std::map<std::tuple<Family, OptimizerKind, bool, std::string_view, std::optional<int>, bool, std::int64_t,
-                        Shape, std::vector<std::int64_t>>,
-             std::size_t>
+    std::map<std::tuple<Family, OptimizerKind, bool, std::string_view, ParamShardSpec, RowSplit>, std::size_t>
         known;
     of_.reserve(inputs.params.params.size());
     for (int i = 0; i < inputs.params.size(); ++i) {
       const ParamIndex p(i);
       const Parameter& param = inputs.params[p];
-      const ParamShardSpec& spec = inputs.specs[p.at()];
-      const auto [kind, is_new] = known.try_emplace(
-          {family_of(param), param.optimizer, param.has_gradient(), param.group, spec.tp_dim,
-           spec.gtp_sharded, spec.pad_length, spec.full_shape, inputs.splits[p.at()].pieces()},
-          examples_.size());
+      const auto [kind, is_new] =
+          known.try_emplace({family_of(param), param.optimizer, param.has_gradient(), param.group,
+                             inputs.specs[p.at()], inputs.splits[p.at()]},
+                            examples_.size());
       if (is_new) examples_.push_back(p);
       of_.push_back(kind->second);
     }

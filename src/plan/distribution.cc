@@ -55,15 +55,6 @@ std::optional<Distribution> distribution_as(NsSpread spread, const ParamShardSpe
   return std::nullopt;
 }
 
-double distributed_flops(const ParamShardSpec& spec, const RowSplit& split, const Distribution& distribution,
-                         const NsOptions& options) {
-  const int ranks = ranks_of(distribution.axis, spec.domain);
-  double flops = 0.0;
-  for (const Shape& matrix : split.matrices(spec.full_shape))
-    flops += summed_flops(matrix, distribution.side, ranks, options);
-  return flops / ranks;
-}
-
 double whole_flops(const ParamShardSpec& spec, const RowSplit& split, const NsOptions& options) {
   double flops = 0.0;
   for (const Shape& matrix : split.matrices(spec.full_shape))
@@ -143,9 +134,11 @@ RunsAs cheaper_way(const ParamShardSpec& spec, const RowSplit& split, Family fam
                    const NsOptions& options) {
   const auto distribution = distribution_of(spec);
   if (family != Family::kDense || !spec.gtp_sharded || !distribution) return RunsAs::kDuplicated;
-  const bool cheaper =
-      distributed_flops(spec, split, *distribution, options) < whole_flops(spec, split, options);
-  return cheaper ? RunsAs::kDistributed : RunsAs::kDuplicated;
+  const int ranks = ranks_of(distribution->axis, spec.domain);
+  double distributed = 0.0;
+  for (const Shape& matrix : split.matrices(spec.full_shape))
+    distributed += summed_flops(matrix, distribution->side, ranks, options);
+  return distributed / ranks < whole_flops(spec, split, options) ? RunsAs::kDistributed : RunsAs::kDuplicated;
 }
 
 }  // namespace muonbench

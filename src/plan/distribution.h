@@ -47,10 +47,7 @@ using DistributionRule = std::optional<Distribution> (*)(const ParamShardSpec& s
 /// TP-local matrices, which stage 1 puts together as a gather over gtp_remat would.
 [[nodiscard]] std::optional<Distribution> distribution_as(NsSpread spread, const ParamShardSpec& spec);
 
-/// NS FLOPs of one rank, the average over the axis.
-[[nodiscard]] double distributed_flops(const ParamShardSpec& spec, const RowSplit& split,
-                                       const Distribution& distribution, const NsOptions& options);
-/// Of the rank at `place`: none where it holds pads alone.
+/// NS FLOPs of the rank at `place`: none where it holds pads alone.
 [[nodiscard]] double distributed_flops_at(DomainPlace place, const ParamShardSpec& spec,
                                           const RowSplit& split, const Distribution& distribution,
                                           const NsOptions& options);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "src/plan/homes.h"
@@ -25,18 +24,11 @@ class HomeLoads {
   [[nodiscard]] Amount at(const Home& home) { return *std::max_element(first(home), end(home)); }
   /// Of the fullest rank of all.
   [[nodiscard]] Amount most() const { return *std::max_element(of_rank_.begin(), of_rank_.end()); }
-  [[nodiscard]] Amount total() const { return std::accumulate(of_rank_.begin(), of_rank_.end(), Amount{}); }
 
  private:
   using Iterator = typename std::vector<Amount>::iterator;
-  Iterator first(const Home& home) {
-    if (home.spread == NsSpread::kDomain) return of_rank_.begin();
-    return of_rank_.begin() + domain_.index_of({home.g, home.t.value_or(TpRank(0))});
-  }
-  Iterator end(const Home& home) {
-    if (home.spread == NsSpread::kDomain) return of_rank_.end();
-    return first(home) + (home.t ? 1 : domain_.tp);
-  }
+  Iterator first(const Home& home) { return of_rank_.begin() + home.ranks_in(domain_).begin; }
+  Iterator end(const Home& home) { return first(home) + home.ranks_in(domain_).count; }
 
   DomainShape domain_;
   std::vector<Amount> of_rank_;  ///< by index in the domain

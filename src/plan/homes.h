@@ -34,7 +34,12 @@ struct Home {
   [[nodiscard]] bool is_at(DomainPlace place) const {
     return spread == NsSpread::kDomain || (g == place.g && (!t || *t == place.t));
   }
-  /// False if its shards stay where they are.
+  /// Those ranks, by index in the domain.
+  [[nodiscard]] Range ranks_in(DomainShape domain) const {
+    if (spread == NsSpread::kDomain) return {0, domain.size()};
+    return {domain.index_of({g, t.value_or(TpRank(0))}), t ? 1 : domain.tp};
+  }
+  /// False if none of its shards goes to a home.
   [[nodiscard]] bool is_routed() const { return spread != NsSpread::kDomain; }
   /// What each rank of the home puts together of a weight that is routed.
   [[nodiscard]] Shape matrix_of(const ParamShardSpec& spec) const {

@@ -54,16 +54,13 @@ class Oversized {
  public:
   Oversized(std::vector<HomeCandidate> candidates, DomainShape domain, const NsOptions& options)
       : candidates_(std::move(candidates)), domain_(domain) {
-    std::map<std::tuple<Shape, std::optional<int>, bool, std::int64_t, std::vector<std::int64_t>, bool>,
-             std::size_t>
-        known;
+    std::map<std::tuple<ParamShardSpec, RowSplit, bool>, std::size_t> known;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      const auto& [name, spec, split, stays_whole, spread, spread_cost] = candidates_[i];
-      const auto [kind, is_new] = known.try_emplace(
-          {spec.full_shape, spec.tp_dim, spec.gtp_sharded, spec.pad_length, split.pieces(), stays_whole},
-          flops_.size());
+      const HomeCandidate& candidate = candidates_[i];
+      const auto [kind, is_new] =
+          known.try_emplace({candidate.spec, candidate.split, candidate.stays_whole}, flops_.size());
       if (is_new) {
-        flops_.emplace_back(candidates_[i], domain, options);
+        flops_.emplace_back(candidate, domain, options);
         members_.emplace_back();
       }
       kind_.push_back(kind->second);
@@ -107,11 +104,9 @@ class Oversized {
   }
 
   void add(const Home& home, KindFlops& flops, std::vector<double>& ranks) const {
-    const bool everywhere = home.spread == NsSpread::kDomain;
-    const int first = everywhere ? 0 : domain_.index_of({home.g, home.t.value_or(TpRank(0))});
-    const int count = everywhere ? domain_.size() : (home.t ? 1 : domain_.tp);
+    const Range at_home = home.ranks_in(domain_);
     const std::vector<double>& spread = flops.spread(home.spread);
-    for (int rank = first; rank < first + count; ++rank) {
+    for (std::int64_t rank = at_home.begin; rank < at_home.begin + at_home.count; ++rank) {
       const auto at = static_cast<std::size_t>(rank);
       ranks[at] += spread.empty() ? flops.whole() : spread[at];
     }

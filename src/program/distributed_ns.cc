@@ -8,8 +8,7 @@
 
 namespace muonbench {
 DistributedKind distributed_kind(const Emitter& emitter, ParamIndex p) {
-  const ParamShardSpec& spec = emitter.spec(p);
-  return {spec.full_shape, spec.tp_dim, spec.gtp_sharded, emitter.inputs().splits.at(p.at()).pieces()};
+  return {emitter.spec(p), emitter.inputs().splits.at(p.at())};
 }
 
 DistributedNs::DistributedNs(Emitter& emitter, DistributedWay way)

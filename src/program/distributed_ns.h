@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "src/plan/distribution.h"
@@ -11,8 +10,8 @@
 
 namespace muonbench {
 
-/// Weights of one kind go through it in batches.
-using DistributedKind = std::tuple<Shape, std::optional<int>, bool, std::vector<std::int64_t>>;
+/// Weights of one kind go through it in batches: laid out alike, and taken apart alike.
+using DistributedKind = std::pair<ParamShardSpec, RowSplit>;
 [[nodiscard]] DistributedKind distributed_kind(const Emitter& emitter, ParamIndex p);
 
 /// Where and how NS of spread matrices runs.

@@ -10,51 +10,59 @@
 
 namespace muonbench {
 
-/// One all_to_all pair over a process group: the way home and the way back, each with its own buffers. Shards
-/// that are at home where they are held lie in buffers of their own, which their writers and readers share
-/// and no all_to_all touches.
+/// One of the two ways of an exchange: its layout, and buffers for both of its sides. Shards that are at home
+/// where they are held lie in a buffer of their own, which their writers and readers share and no all_to_all
+/// touches.
+struct ExchangeDirection {
+  ShardExchange layout;
+  BufferId shard_side, home_side, own;
+
+  /// This rank's shard of an item; of one homed here, where piece() has it for this rank.
+  [[nodiscard]] Region shard(int item) const {
+    return at(layout.is_homed_here(item) ? own : shard_side, layout.shard_of(item));
+  }
+  /// A peer's shard of an item homed here.
+  [[nodiscard]] Region piece(int item, GroupRank peer) const {
+    return at(layout.is_me(peer) ? own : home_side, layout.piece_of(item, peer));
+  }
+  [[nodiscard]] Region own_block() const { return {own, Elements(0), layout.own_block_size()}; }
+
+ private:
+  [[nodiscard]] static Region at(BufferId buffer, Segment s) { return Region{buffer, s.offset, s.size}; }
+};
+
+/// One all_to_all pair over a process group: the way home and the way back, each with its own buffers.
 struct Exchange {
   GroupKey group;
-  ShardExchange forward, reverse;
+  ExchangeDirection forward, reverse;
   std::vector<std::size_t> matrices;  ///< list item -> index of what the item is a part of
-  BufferId send, receive;             ///< forward: shard side out, home side in
-  BufferId send_back, receive_back;   ///< reverse: home side out, shard side in
-  BufferId own, own_back;             ///< own blocks of forward and reverse
 
   [[nodiscard]] std::size_t matrix(int item) const { return matrices[static_cast<std::size_t>(item)]; }
-  /// This rank's shard on its way home, and back again; of an item homed here, where in() and out_back() have
-  /// it for this rank.
-  [[nodiscard]] Region out(int item) const {
-    return at(forward.is_homed_here(item) ? own : send, forward.shard_of(item));
-  }
-  [[nodiscard]] Region in_back(int item) const {
-    return at(reverse.is_homed_here(item) ? own_back : receive_back, reverse.shard_of(item));
-  }
+  /// This rank's shard on its way home, and back again.
+  [[nodiscard]] Region out(int item) const { return forward.shard(item); }
+  [[nodiscard]] Region in_back(int item) const { return reverse.shard(item); }
   /// A peer's shard at home, before it and after.
-  [[nodiscard]] Region in(int item, GroupRank peer) const {
-    return at(forward.is_me(peer) ? own : receive, forward.piece_of(item, peer));
-  }
-  [[nodiscard]] Region out_back(int item, GroupRank peer) const {
-    return at(reverse.is_me(peer) ? own_back : send_back, reverse.piece_of(item, peer));
-  }
+  [[nodiscard]] Region in(int item, GroupRank peer) const { return forward.piece(item, peer); }
+  [[nodiscard]] Region out_back(int item, GroupRank peer) const { return reverse.piece(item, peer); }
 
   [[nodiscard]] AllToAllOp there() const {
+    const ShardExchange& layout = forward.layout;
     return {group,
-            send,
-            receive,
-            forward.shard_side(),
-            forward.home_side(),
-            {own, Elements(0), forward.own_block_size()}};
+            forward.shard_side,
+            forward.home_side,
+            layout.shard_side(),
+            layout.home_side(),
+            forward.own_block()};
   }
   [[nodiscard]] AllToAllOp back() const {
+    const ShardExchange& layout = reverse.layout;
     return {group,
-            send_back,
-            receive_back,
-            reverse.home_side(),
-            reverse.shard_side(),
-            {own_back, Elements(0), reverse.own_block_size()}};
+            reverse.home_side,
+            reverse.shard_side,
+            layout.home_side(),
+            layout.shard_side(),
+            reverse.own_block()};
   }
-  [[nodiscard]] static Region at(BufferId buffer, Segment s) { return Region{buffer, s.offset, s.size}; }
 };
 
 /// What travels in an exchange, item by item.

@@ -25,12 +25,12 @@ class FusedPlan {
   LayerShardedRoutes make() {
     for (int item = 0; item < static_cast<int>(exchange_.matrices.size()); ++item) {
       Routed& one = routed_[exchange_.matrix(item)];
-      if (exchange_.forward.has_peer(item, me_)) one.ns_input = exchange_.out(item);
-      if (exchange_.reverse.has_peer(item, me_)) one.update = exchange_.in_back(item);
+      if (exchange_.forward.layout.has_peer(item, me_)) one.ns_input = exchange_.out(item);
+      if (exchange_.reverse.layout.has_peer(item, me_)) one.update = exchange_.in_back(item);
     }
     Leg there{Phase::kStage1Forward, {exchange_.there()}, {}, {}};
     Leg back{Phase::kStage1Reverse, {exchange_.back()}, {}, {}};
-    for (const int item : exchange_.forward.homed_here()) add_tiles(item, there, back);
+    for (const int item : exchange_.forward.layout.homed_here()) add_tiles(item, there, back);
     LayerShardedRoutes routes{std::move(routed_), {}, {}};
     routes.forward.push_back(std::move(there));
     routes.reverse.push_back(std::move(back));
@@ -76,9 +76,9 @@ class FusedPlan {
     for (int peer = 0; peer < domain_.size(); ++peer) {
       const DomainPlace place = domain_.place_at(peer);
       const GroupRank rank(peer);
-      if (exchange_.forward.has_peer(item, rank))
+      if (exchange_.forward.layout.has_peer(item, rank))
         add_tile(there.tiles, place, exchange_.in(item, rank), Direction::kAssemble);
-      if (!exchange_.reverse.has_peer(item, rank)) continue;
+      if (!exchange_.reverse.layout.has_peer(item, rank)) continue;
       const Region shard = exchange_.out_back(item, rank);
       add_tile(back.tiles, place, shard, Direction::kTakeApart);
       const Region pad = pad_region(spec(n), place.g, shard);

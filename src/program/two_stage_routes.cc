@@ -137,7 +137,7 @@ class TwoStagePlan {
   void fill_stage1_legs(Leg& there, Leg& back) {
     there.collectives.emplace_back(stage1_->there());
     back.collectives.emplace_back(stage1_->back());
-    for (const int item : stage1_->forward.homed_here()) {
+    for (const int item : stage1_->forward.layout.homed_here()) {
       const std::size_t n = stage1_->matrix(item);
       const Region in = tp_local_[n] ? tp_local_[n]->there : *routed(n).full;
       const Region out = tp_local_[n] ? tp_local_[n]->back : *routed(n).full;
@@ -157,7 +157,7 @@ class TwoStagePlan {
     for (const Exchange& stage : stage2_) {
       there.collectives.emplace_back(stage.there());
       back.collectives.emplace_back(stage.back());
-      for (const int item : stage.forward.homed_here()) {
+      for (const int item : stage.forward.layout.homed_here()) {
         const std::size_t n = stage.matrix(item);
         for (int t = 0; t < domain_.tp; ++t) {
           add_tp_tile(there.tiles, spec(n), TpRank(t), stage.in(item, GroupRank(t)), *routed(n).full,

@@ -53,6 +53,8 @@ class RowSplit {
   /// Shapes of the matrices that NS runs on for a full matrix.
   [[nodiscard]] std::vector<Shape> matrices(Shape full) const;
 
+  friend auto operator<=>(const RowSplit&, const RowSplit&) = default;
+
  private:
   std::vector<std::int64_t> pieces_;
 };

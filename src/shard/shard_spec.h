@@ -52,6 +52,8 @@ struct ParamShardSpec {
   [[nodiscard]] ShardExtent extent(DomainPlace place) const;
   /// Axes of the domain along which ranks hold equal copies of a shard.
   [[nodiscard]] AxisSet replicated_axes() const;
+
+  friend auto operator<=>(const ParamShardSpec&, const ParamShardSpec&) = default;
 };
 
 }  // namespace muonbench

@@ -4,7 +4,7 @@
 
 import unittest
 
-from harness import ALONE, DONE, F_OF_ONE, USAGE, CliTest, config_of, param
+from harness import ALONE, F_OF_ONE, USAGE, CliTest, config_of, param
 
 F = F_OF_ONE["quintic"]
 MODES = ["distributed", "duplicated", "auto"]
@@ -71,10 +71,7 @@ class Distributed(CliTest):
             config["parallelism"]["dp"] = 2
             config["gradients"]["fill"] = "random"
             run = self.run_ok(8, config)
-            output = self.path("plan.json")
-            words = ["--config", self.write_config(config), "--output", output, "--overwrite"]
-            plan = self.start(ALONE, "plan", *words, output=output)
-            self.assertEqual(plan.returncode, DONE, plan.stderr)
+            plan = self.plan_ok(config)
             for mode in ("distributed", "auto"):
                 for key in ("ns_calls", "ns_flops", "collectives", "sent_bytes", "received_bytes"):
                     self.assertEqual(plan.ranks(mode, key), run.ranks(mode, key), (mode, key))
@@ -101,10 +98,7 @@ class Distributed(CliTest):
 class Auto(CliTest):
     def decisions(self, params, **muon):
         config = config_of(params, gtp_remat=8, modes=["auto", "duplicated"], muon=muon)
-        output = self.path("plan.json")
-        words = ["--config", self.write_config(config), "--output", output, "--overwrite"]
-        run = self.start(ALONE, "plan", *words, output=output)
-        self.assertEqual(run.returncode, DONE, run.stderr)
+        run = self.plan_ok(config)
         self.assertIsNone(run.mode("duplicated")["decisions"])
         return {entry["param"]: entry["runs"] for entry in run.mode("auto")["decisions"]}
 

@@ -249,10 +249,7 @@ class Groups(CliTest):
         for concurrent in (True, False):
             config = self.config(concurrent)
             config["run"]["backend"] = "cuda"
-            output = self.path(f"plan_{concurrent}.json")
-            run = self.start(ALONE, "plan", "--config", self.write_config(config), "--output", output, output=output)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            both[concurrent] = run
+            both[concurrent] = self.plan_ok(config)
         groups = both[True].mode("layer_sharded")["concurrent_groups"]
         self.assertEqual((groups["active"], groups["queues"]), (True, 2))
         self.assertEqual(

@@ -175,6 +175,15 @@ class CliTest(unittest.TestCase):
             self.assertEqual(mode["nonfinite_values"], 0, mode["mode"])
         return run
 
+    def plan_ok(self, config, *arguments):
+        """muonbench plan, by one process, with a result file of its own."""
+        self._runs += 1
+        output = self.path(f"plan{self._runs}.json")
+        words = ["plan", "--config", self.write_config(config), "--output", output, *arguments]
+        run = self.start(ALONE, *words, output=output)
+        self.assertEqual(run.returncode, DONE, run.stderr)
+        return run
+
     def assert_refused(self, run, *words, code=USAGE):
         """Ended with `code`, one message that holds all `words`, no result, no process left."""
         self.assertEqual(run.returncode, code, f"{run.stdout}\n{run.stderr}")

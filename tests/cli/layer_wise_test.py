@@ -4,7 +4,7 @@
 
 import unittest
 
-from harness import ALONE, DONE, CliTest, config_of, param
+from harness import ALONE, CliTest, config_of, param
 
 MODES = ["layer_wise", "duplicated", "layer_sharded", "adam_dim0"]
 GIANTS = [param("embed", 1024, 64, optimizer="adam"), param("output", 1024, 64, optimizer="adam")]
@@ -19,13 +19,6 @@ def job(params, dp=4, modes=MODES, **sections):
 
 
 class LayerWise(CliTest):
-    def plan(self, config):
-        path = self.path("plan.json")
-        words = ["--config", self.write_config(config), "--output", path, "--overwrite"]
-        run = self.start(ALONE, "plan", *words, output=path)
-        self.assertEqual(run.returncode, DONE, run.stderr)
-        return run
-
     def owners(self, run):
         return {owner["param"]: owner["dp"] for owner in run.mode("layer_wise")["owners"]}
 
@@ -36,7 +29,7 @@ class LayerWise(CliTest):
         }
         for policy, sizes in expected.items():
             config = job(MODEL, layer_wise={"policy": policy})
-            for run in (self.plan(config), self.run_ok(4, config)):
+            for run in (self.plan_ok(config), self.run_ok(4, config)):
                 state = run.memory("layer_wise", "state_bytes")
                 self.assertEqual(sorted(state, reverse=True), sizes, policy)
                 self.assertEqual(sum(state), 1_835_008)
@@ -64,7 +57,7 @@ class LayerWise(CliTest):
         for layout in ({"dp": 4}, {"dp": 2, "gtp_remat": 2}):
             for adam in ("layer_wise", "dim0"):
                 config = job(MODEL, layer_wise={"adam": adam}, parallelism=layout)
-                plan, run = self.plan(config), self.run_ok(4, config)
+                plan, run = self.plan_ok(config), self.run_ok(4, config)
                 self.assertEqual(plan.mode("layer_wise")["owners"], run.mode("layer_wise")["owners"])
                 self.assertEqual(plan.mode("layer_wise")["homes"], run.mode("layer_wise")["homes"])
                 for key in ("collectives", "sent_bytes", "received_bytes", "ns_calls", "ns_flops"):
@@ -73,13 +66,13 @@ class LayerWise(CliTest):
                     self.assertEqual(plan.memory("layer_wise", key), run.memory("layer_wise", key), key)
 
     def test_hybrid_deals_adams_rows_over_all_and_names_owners_of_muons_alone(self):
-        run = self.plan(job(MODEL, layer_wise={"adam": "dim0"}))
+        run = self.plan_ok(job(MODEL, layer_wise={"adam": "dim0"}))
         self.assertEqual(self.owners(run), {f"w.{i}": dp for i, dp in enumerate([0, 1, 2, 3, 3, 2, 1, 0])})
         self.assertEqual(run.memory("layer_wise", "state_bytes"), [2 * 65_536 * 12 // 4 + 2 * 4096 * 8] * 4)
         self.assertEqual(run.mode("layer_wise")["state_max_over_mean"], 1)
 
     def test_has_homes_of_its_own_in_each_replica(self):
-        run = self.plan(job([param("w", 32, 16, repeat=4)], dp=2, parallelism={"gtp_remat": 2}))
+        run = self.plan_ok(job([param("w", 32, 16, repeat=4)], dp=2, parallelism={"gtp_remat": 2}))
         homes = {home["param"]: home["g"] for home in run.mode("layer_wise")["homes"]}
         self.assertEqual(self.owners(run), {"w.0": 0, "w.1": 1, "w.2": 1, "w.3": 0})
         self.assertEqual(homes, {"w.0": 0, "w.1": 0, "w.2": 1, "w.3": 1})
@@ -91,9 +84,9 @@ class LayerWise(CliTest):
     def test_of_an_embedding_takes_eleven_gigabytes_on_its_owner(self):
         embedding = [param("embedding", 129_280, 7168, optimizer="adam")]
         for moments, size in (("fp32", 12), ("bf16", 8)):
-            whole = self.plan(job(embedding, dp=8, adam={"moment_dtype": moments}))
+            whole = self.plan_ok(job(embedding, dp=8, adam={"moment_dtype": moments}))
             self.assertEqual(whole.memory("layer_wise", "state_bytes"), [926_679_040 * size] + [0] * 7)
-            hybrid = self.plan(job(embedding, dp=8, adam={"moment_dtype": moments}, layer_wise={"adam": "dim0"}))
+            hybrid = self.plan_ok(job(embedding, dp=8, adam={"moment_dtype": moments}, layer_wise={"adam": "dim0"}))
             self.assertEqual(hybrid.memory("layer_wise", "state_bytes"), [926_679_040 * size // 8] * 8)
             self.assertEqual(hybrid.memory("adam_dim0", "state_bytes"), [926_679_040 * size // 8] * 8)
         self.assertEqual(926_679_040 * 12, 11_120_148_480)
@@ -130,7 +123,7 @@ class LayerWise(CliTest):
         for key, value in (("policy", "lpt_numel"), ("policy", "lpt_ns_cost"), ("adam", "dim0")):
             config = job(MODEL, modes=["layer_sharded"], layer_wise={key: value})
             self.assert_refused(self.run_job(ALONE, config), f"layer_wise.{key}", "not among modes", value)
-        self.plan(job(MODEL, modes=["layer_sharded"], layer_wise={"policy": "ping_pong", "adam": "layer_wise"}))
+        self.plan_ok(job(MODEL, modes=["layer_sharded"], layer_wise={"policy": "ping_pong", "adam": "layer_wise"}))
         for section, key, value in (
             ("layer_wise", "policy", "round_robin"),
             ("layer_wise", "adam", "rows"),

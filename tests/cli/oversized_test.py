@@ -5,7 +5,7 @@
 import itertools
 import unittest
 
-from harness import ALONE, DONE, CliTest, config_of, param
+from harness import CliTest, config_of, param
 
 SMALL = [param("small", 64, 32, tp_dim=0, repeat=3), param("rows", 64, 16), param("table", 48, 6, optimizer="adam")]
 TALL = param("tall", 512, 64, tp_dim=0)
@@ -19,13 +19,6 @@ class SplitOversized(CliTest):
         config["gradients"]["fill"] = "random"
         config.setdefault("run", {})["steps"] = 2
         return config
-
-    def plan(self, config):
-        output = self.path("plan.json")
-        words = ["--config", self.write_config(config), "--output", output, "--overwrite"]
-        plan = self.start(ALONE, "plan", *words, output=output)
-        self.assertEqual(plan.returncode, DONE, plan.stderr)
-        return plan
 
     def split(self, run, mode="layer_sharded"):
         return {
@@ -54,7 +47,7 @@ class SplitOversized(CliTest):
                     self.assertNotIn("tall", homes)
                 parity = run.mode("layer_sharded")["parity"]
                 self.assertLess(parity["max_abs_diff"], 1e-3)
-                without = self.plan({**config, "muon": {**config["muon"], "split_oversized": False}})
+                without = self.plan_ok({**config, "muon": {**config["muon"], "split_oversized": False}})
                 most = max(run.ranks("layer_sharded", "ns_flops"))
                 self.assertLess(most, 0.5 * max(without.ranks("layer_sharded", "ns_flops")))
                 self.assertIsNone(without.mode("layer_sharded")["decisions"])
@@ -73,7 +66,7 @@ class SplitOversized(CliTest):
                 config = self.job(
                     params, 2, 2, ["layer_sharded", "layer_wise"], 2, split_qkv=True, fp32_matmul_prec="medium", **way
                 )
-                run, plan = self.run_ok(8, config), self.plan(config)
+                run, plan = self.run_ok(8, config), self.plan_ok(config)
                 for mode in ("layer_sharded", "layer_wise"):
                     self.assertTrue(self.split(run, mode), mode)
                     self.assertEqual(plan.mode(mode)["decisions"], run.mode(mode)["decisions"], mode)

@@ -4,20 +4,12 @@
 
 import unittest
 
-from harness import ALONE, DONE, CliTest, config_of, ns_flops, param, strict_json
+from harness import ALONE, CliTest, config_of, ns_flops, param, strict_json
 
 MEASURED = ("step_seconds", "first_step_seconds", "phases_seconds", "speedup_vs_duplicated", "nonfinite_values")
 
 
 class Plan(CliTest):
-    def plan(self, config, *arguments):
-        output = self.path("plan.json")
-        run = self.start(
-            ALONE, "plan", "--config", self.write_config(config), "--output", output, *arguments, output=output
-        )
-        self.assertEqual(run.returncode, DONE, run.stderr)
-        return run
-
     def test_holds_what_a_run_counts_and_nothing_that_it_measures(self):
         params = [
             param("a", 40, 24, tp_dim=0),
@@ -29,7 +21,7 @@ class Plan(CliTest):
         modes = ["layer_sharded", "duplicated", "distributed", "auto", "adam_dim0", "adam_replicated"]
         for dtype in ("fp32", "bf16"):
             config = config_of(params, gtp_remat=2, tp=2, modes=modes, run={"param_dtype": dtype})
-            plan, found = self.plan(config, "--overwrite").result, self.run_ok(4, config).result
+            plan, found = self.plan_ok(config, "--overwrite").result, self.run_ok(4, config).result
             for key in ("config", "model", "homes"):
                 self.assertEqual(plan[key], found[key], key)
             self.assertIsNone(plan["environment"])
@@ -45,17 +37,17 @@ class Plan(CliTest):
 
     def test_deals_100_equal_weights_out_over_32_ranks(self):
         config = config_of([param("w", 16, 16, repeat=100)], gtp_remat=32, modes=["layer_sharded"])
-        run = self.plan(config)
+        run = self.plan_ok(config)
         calls = run.ranks("layer_sharded", "ns_calls")
         self.assertEqual((len(calls), max(calls), min(calls), sum(calls)), (32, 4, 3, 100))
 
     def test_counts_bytes_beyond_32_bits(self):
         config = config_of([param("w", 5, 536870913)], modes=["duplicated"])
-        run = self.plan(config)
+        run = self.plan_ok(config)
         self.assertEqual(run.memory("duplicated", "momentum_bytes"), [10_737_418_260])
 
     def test_goes_to_stdout_as_json_when_asked(self):
-        run = self.plan(config_of([param("w", 16, 16)], gtp_remat=8), "--format", "json")
+        run = self.plan_ok(config_of([param("w", 16, 16)], gtp_remat=8), "--format", "json")
         self.assertEqual(strict_json(run.stdout), run.result)
 
     def test_of_a_gpu_run_needs_no_gpu_and_no_build_for_one(self):
@@ -64,7 +56,7 @@ class Plan(CliTest):
         scratch = {}
         for backend, transport in (("cuda", "nccl"), ("cpu", "mpi")):
             config["run"]["backend"] = backend
-            run = self.plan(config, "--overwrite")
+            run = self.plan_ok(config, "--overwrite")
             self.assertEqual(run.result["config"]["run"]["transport"], transport)
             scratch[backend] = sum(run.memory("layer_sharded", "ns_scratch_bytes"))
         # Products of bf16 matrices, which a CPU keeps in fp32: half of the two iterates and the two squares.
@@ -75,11 +67,7 @@ class LargePlan(CliTest):
     """Sizes that no test machine holds: nothing is allocated, every number is exact."""
 
     def plan(self, params, **sections):
-        path = self.path("plan.json")
-        words = ["--config", self.write_config(config_of(params, **sections)), "--output", path, "--overwrite"]
-        run = self.start(ALONE, "plan", *words, output=path)
-        self.assertEqual(run.returncode, DONE, run.stderr)
-        return run
+        return self.plan_ok(config_of(params, **sections))
 
     def test_of_more_than_2_to_the_31_elements_is_exact(self):
         rows, cols = 5, 536_870_913

@@ -5,7 +5,7 @@
 import itertools
 import unittest
 
-from harness import ALONE, CliTest, config_of, param
+from harness import CliTest, config_of, param
 
 MODES = ["layer_sharded", "duplicated"]
 PARAMS = [
@@ -45,12 +45,7 @@ class WaysToTravel(CliTest):
                 run = self.run_ok(4, self.job(**way))
                 self.assert_equal_bits(run)
                 by_way[values] = (sum(run.ranks("layer_sharded", "sent_bytes")), run.digests("layer_sharded"))
-                plan = self.path("plan.json")
-                planned = self.start(
-                    ALONE, "plan", "--config", self.write_config(self.job(**way)), "--output", plan, "--overwrite",
-                    output=plan,
-                )
-                self.assertEqual(planned.returncode, 0, planned.stderr)
+                planned = self.plan_ok(self.job(**way))
                 for key in ("sent_bytes", "received_bytes", "collectives", "ns_calls"):
                     self.assertEqual(planned.ranks("layer_sharded", key), run.ranks("layer_sharded", key), key)
                 for key in ("exchange_bytes", "ns_scratch_bytes"):
