@@ -167,7 +167,17 @@ def _cuda_impl(ctx):
 
     # The version is in the text, so that objects of another toolkit are not taken for this one's.
     version = ctx.execute([home + "/bin/nvcc", "--version"]).stdout.strip().split("\n")[-1]
-    ctx.file("nvcc", "#!/bin/sh\n# %s\nexec '%s/bin/nvcc' \"$@\"\n" % (version, home), executable = True)
+
+    # It names its intermediate files by process number. Sandboxes have the same numbers, and one /tmp.
+    ctx.file("nvcc", "\n".join([
+        "#!/bin/sh",
+        "# " + version,
+        "TMPDIR=$(mktemp -d) || exit 1",
+        "export TMPDIR",
+        "trap 'rm -rf \"$TMPDIR\"' EXIT",
+        "'%s/bin/nvcc' \"$@\"" % home,
+        "",
+    ]), executable = True)
     headers = ["include/*.h", "include/*.hpp"]
     headers += ["include/%s/**" % folder for folder in ["crt", "nv", "cccl/nv", "nvtx3"]]
     cudart = _LIBRARY % (

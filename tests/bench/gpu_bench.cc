@@ -31,7 +31,7 @@ const std::vector<NsShape> kShapes = {
 };
 const std::vector<NsShape> kQuickShapes = {{{2048, 768}, 1}, {{4096, 4096}, 1}, {{768, 2048}, 16}};
 
-constexpr Effort kFull{15, 0.02}, kQuick{3, 0.002};
+constexpr Effort kFull{31, 0.02}, kQuick{3, 0.002};
 
 struct Request {
   std::vector<std::string> names;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -80,30 +80,69 @@ cublasLtMatmulTile_t tile_of(const cublasLtMatmulHeuristicResult_t& proposal) {
   return static_cast<cublasLtMatmulTile_t>(tile);
 }
 
-/// The tile under which a product was faster than under the library's first proposal, on an H200 with
-/// cuBLAS 13.1 and the shapes of results/gpu (`gpu_bench ns`); none where the first was best. Short sums with
-/// an addend spend much of their time in the epilogue, and want tiles so small that two fit a multiprocessor:
-/// one multiplies while the other adds.
-std::optional<cublasLtMatmulTile_t> faster_tile(const Product& product, cublasLtMatmulTile_t first) {
-  constexpr std::int64_t kTile = 128, kMultiprocessors = 132;
-  if (product.storage != DType::kBf16) return std::nullopt;
-  const std::int64_t tiles =
-      (product.m + kTile - 1) / kTile * ((product.n + kTile - 1) / kTile) * product.batch;
-  if (product.addend == Addend::kC && tiles >= kMultiprocessors) {
-    if (product.k <= 2048) return CUBLASLT_MATMUL_TILE_128x128;
-    if (product.k <= 4096 && product.batch > 1) return CUBLASLT_MATMUL_TILE_128x160;
-  }
-  if (first == CUBLASLT_MATMUL_TILE_320x128) return CUBLASLT_MATMUL_TILE_128x256;
-  return std::nullopt;
+/// Products for which `tile` was faster than the library's first proposal.
+struct TileRule {
+  Addend addend;
+  bool single, batched;  ///< for which batches it is
+  std::int64_t most_m, least_k, most_k, most_tiles;
+  cublasLtMatmulTile_t tile;
+};
+
+constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
+// Products of fewer tiles leave multiprocessors idle, and the library knows best.
+constexpr std::int64_t kRuleTile = 128, kMultiprocessors = 132;
+/// Found on an H200 with cuBLAS 13.1 and the shapes of results/gpu (`gpu_bench ns`); the first that fits and
+/// is proposed counts. Sums with an addend spend much of their time in the epilogue, and want tiles so small
+/// that two fit a multiprocessor: one multiplies while the other adds. Batches of small matrices leave less
+/// of a small tile empty.
+constexpr std::array kTileRules = {
+    TileRule{Addend::kC, true, true, kAny, 0, 2048, kAny, CUBLASLT_MATMUL_TILE_128x128},
+    TileRule{Addend::kC, false, true, kAny, 0, 4096, kAny, CUBLASLT_MATMUL_TILE_128x160},
+    TileRule{Addend::kC, true, false, kAny, 0, 4096, 16 * kMultiprocessors, CUBLASLT_MATMUL_TILE_128x128},
+    TileRule{Addend::kNone, false, true, 1024, 0, kAny, kAny, CUBLASLT_MATMUL_TILE_128x128},
+    TileRule{Addend::kNone, false, true, 2048, 0, kAny, kAny, CUBLASLT_MATMUL_TILE_128x160},
+    TileRule{Addend::kNone, false, true, kAny, 0, kAny, kAny, CUBLASLT_MATMUL_TILE_176x128},
+    TileRule{Addend::kNone, true, false, 4096, 4096, kAny, kAny, CUBLASLT_MATMUL_TILE_112x128},
+};
+
+std::int64_t tiles_of(const Product& product) {
+  const auto tiles = [](std::int64_t length) { return (length + kRuleTile - 1) / kRuleTile; };
+  return tiles(product.m) * tiles(product.n) * product.batch;
+}
+
+/// Whether rules are for such products at all.
+bool ruled(const Product& product) {
+  return product.storage == DType::kBf16 && tiles_of(product) >= kMultiprocessors;
+}
+
+bool fits(const TileRule& rule, const Product& product) {
+  return rule.addend == product.addend && (product.batch > 1 ? rule.batched : rule.single) &&
+         product.m <= rule.most_m && product.k >= rule.least_k && product.k <= rule.most_k &&
+         tiles_of(product) <= rule.most_tiles;
 }
 
 const cublasLtMatmulHeuristicResult_t& preferred(const Product& product,
                                                  std::span<const cublasLtMatmulHeuristicResult_t> proposals) {
-  if (const auto tile = faster_tile(product, tile_of(proposals.front()))) {
-    for (const cublasLtMatmulHeuristicResult_t& proposal : proposals)
-      if (tile_of(proposal) == *tile) return proposal;
-  }
-  return proposals.front();
+  const auto with = [proposals](cublasLtMatmulTile_t tile) {
+    return std::ranges::find(proposals, tile, tile_of);
+  };
+  const auto& first = proposals.front();
+  if (!ruled(product)) return first;
+  for (const TileRule& rule : kTileRules)
+    if (const auto found = with(rule.tile); fits(rule, product) && found != proposals.end()) return *found;
+  if (tile_of(first) == CUBLASLT_MATMUL_TILE_320x128)
+    if (const auto found = with(CUBLASLT_MATMUL_TILE_256x128); found != proposals.end()) return *found;
+  return first;
+}
+
+/// On small tiles B is read faster along its rows. A symmetric one can be.
+Product with_faster_operands(Product product) {
+  const auto rule =
+      std::ranges::find_if(kTileRules, [&product](const TileRule& one) { return fits(one, product); });
+  if (product.symmetric_b && ruled(product) && rule != kTileRules.end() &&
+      rule->tile == CUBLASLT_MATMUL_TILE_128x128)
+    product.transpose_b = !product.transpose_b;
+  return product;
 }
 
 }  // namespace
@@ -175,7 +214,7 @@ Matmul::~Matmul() = default;
 
 const MatmulPlan& Matmul::plan(const Product& product) {
   std::unique_ptr<MatmulPlan>& plan = plans_[product];
-  if (plan == nullptr) plan = std::make_unique<MatmulPlan>(handle_.get(), product);
+  if (plan == nullptr) plan = std::make_unique<MatmulPlan>(handle_.get(), with_faster_operands(product));
   return *plan;
 }
 

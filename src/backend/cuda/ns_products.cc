@@ -52,6 +52,7 @@ NsProducts::NsProducts(CudaDevice& device, Matmul& matmul, const NsSlice& slice,
   product.n = rows;
   product.lda = by_rows ? cols : side;  // X, else B
   product.ldb = by_rows ? side : cols;
+  product.symmetric_b = by_rows;  // the polynomial of a Gram matrix
   next_ = &matmul.plan(product);
 }
 
