@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Measures what this machine's GPUs can show, with programs that are built already (bazel build --config=cuda //:muonbench
-# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some five minutes (on one GPU; some eight on several):
-#   scripts/gpu_measure.sh FOLDER
+# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some five minutes (on one GPU; some six on two):
+#   scripts/gpu_measure.sh FOLDER [NAME]      NAME: only results whose names hold it
 # One GPU: its pieces (gpu_bench), a whole model on one rank, and 8 ranks that share it. Several: whole models and plain
 # collectives over NCCL. Results are JSON files in FOLDER; their tables (scripts/gpu_table.py) come last.
-# Programs and launcher may be elsewhere: MUONBENCH, GPU_BENCH, EXCHANGE_BENCH, MPIRUN.
+# Programs and launcher may be elsewhere: MUONBENCH, GPU_BENCH, EXCHANGE_BENCH, MPIRUN. SECONDS_IN_ALL (900): what there is
+# no time left for is named and left out, and what was measured by then is in FOLDER.
 set -uo pipefail
 
 folder=$(mkdir -p "${1:?usage: $0 FOLDER}" && cd "$1" && pwd) || exit 2
@@ -16,6 +17,8 @@ muonbench=${MUONBENCH:-bazel-bin/src/muonbench}
 gpu_bench=${GPU_BENCH:-bazel-bin/tests/bench/gpu_bench}
 exchange_bench=${EXCHANGE_BENCH:-bazel-bin/tests/bench/exchange_bench}
 mpirun=${MPIRUN:-mpirun}
+only=${2-}
+seconds_in_all=${SECONDS_IN_ALL:-900}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')
@@ -31,37 +34,49 @@ clocks=$!
 trap 'kill $clocks' EXIT
 
 failed=0
-# launched SECONDS RANKS COMMAND...: what fails or hangs costs its own figures alone.
+# launched RESULT SECONDS RANKS COMMAND...: what fails or hangs costs its own figures alone.
 launched() {
-  local limit=$1 ranks=$2 begin=$SECONDS
-  shift 2
-  echo "== $ranks ranks: $*" >&2
-  timeout "$limit" "$mpirun" --oversubscribe --bind-to none -n "$ranks" "$@"
+  local result=$1 limit=$2 ranks=$3 begin=$SECONDS left=$((seconds_in_all - SECONDS))
+  shift 3
+  [[ $result == *"$only"* ]] || return 0
+  if [ $left -lt 15 ]; then
+    echo "== $result: no time left of $seconds_in_all s" >&2
+    failed=1
+    return 0
+  fi
+  echo "== $result, $ranks ranks: $*" >&2
+  timeout -k 10 $((limit < left ? limit : left)) "$mpirun" --oversubscribe --bind-to none -n "$ranks" "$@"
   local code=$?
   echo "== exit status $code after $((SECONDS - begin)) s" >&2
   [ $code -eq 0 ] || failed=1
 }
-# step RANKS FILE CONFIG [--set KEY=VALUE]...
+# bench RESULT SECONDS RANKS COMMAND...: a program that prints its result.
+bench() {
+  local printed=$folder/.$1.json
+  launched "$@" >"$printed"
+  if [ -s "$printed" ]; then mv "$printed" "$folder/$1.json"; else rm -f "$printed"; fi
+}
+# step RANKS RESULT CONFIG [--set KEY=VALUE]...
 step() {
-  local ranks=$1 file=$2 config=$3
+  local ranks=$1 result=$2 config=$3
   shift 3
-  launched 150 "$ranks" "$muonbench" run --config "configs/gpu/$config.json" "$@" \
-    --output "$folder/$file.json" --overwrite --format csv >/dev/null
+  launched "$result" 150 "$ranks" "$muonbench" run --config "configs/gpu/$config.json" "$@" \
+    --output "$folder/$result.json" --overwrite --format csv >/dev/null
 }
 
 if [ "$gpus" -eq 1 ]; then
-  launched 150 1 "$gpu_bench" >"$folder/gpu_bench.json"
+  bench gpu_bench 200 1 "$gpu_bench"
   step 1 llama3_8b_1gpu llama3_8b_1gpu
   step 8 qwen3_30b_a3b_8ranks_1gpu qwen3_30b_a3b_8ranks_1gpu
   step 8 qwen3_30b_a3b_8ranks_1gpu_batched qwen3_30b_a3b_8ranks_1gpu \
     --set muon.ns_batch_size=16 --set run.verify=false --set 'modes=["layer_sharded","duplicated"]'
-  launched 60 8 "$exchange_bench" cuda mpi 1048576 67108864 >"$folder/exchange_bench.json"
+  bench exchange_bench 60 8 "$exchange_bench" cuda mpi 1048576 67108864
 else
   ranks=2
   for count in 4 8; do [ "$gpus" -ge $count ] && ranks=$count; done
   # NVLink multicast is left alone: what goes wrong in it stays wrong for other programs.
   export NCCL_NVLS_ENABLE=0
-  launched 90 $ranks "$exchange_bench" cuda nccl >"$folder/exchange_bench.json"
+  bench exchange_bench 90 $ranks "$exchange_bench" cuda nccl
   step $ranks llama3_8b_${ranks}gpus llama3_8b_${ranks}gpus --set run.timing=phases
   step $ranks llama3_8b_${ranks}gpus_tp2 llama3_8b_${ranks}gpus --set run.timing=phases \
     --set parallelism.gtp_remat=$((ranks / 2)) --set parallelism.tp=2
