@@ -11,7 +11,7 @@
 # no time left for is named and left out, and what was measured by then is in FOLDER.
 set -uo pipefail
 
-folder=$(mkdir -p "${1:?usage: $0 FOLDER}" && cd "$1" && pwd) || exit 2
+folder=$(mkdir -p "${1:?usage: $0 FOLDER [NAME]}" && cd "$1" && pwd) || exit 2
 cd "$(dirname "$0")/.." || exit 2
 muonbench=${MUONBENCH:-bazel-bin/src/muonbench}
 gpu_bench=${GPU_BENCH:-bazel-bin/tests/bench/gpu_bench}
@@ -33,12 +33,13 @@ nvidia-smi --query-gpu=timestamp,index,clocks.sm,clocks.mem,power.draw,temperatu
 clocks=$!
 trap 'kill $clocks' EXIT
 
-failed=0
+failed=0 asked=0
 # launched RESULT SECONDS RANKS COMMAND...: what fails or hangs costs its own figures alone.
 launched() {
   local result=$1 limit=$2 ranks=$3 begin=$SECONDS left=$((seconds_in_all - SECONDS))
   shift 3
   [[ $result == *"$only"* ]] || return 0
+  asked=1
   if [ $left -lt 15 ]; then
     echo "== $result: no time left of $seconds_in_all s" >&2
     failed=1
@@ -94,5 +95,9 @@ else
     --set model.layers=2 --set run.verify=true --set run.steps=3
 fi
 
+if [ $asked -eq 0 ]; then
+  echo "$0: '$only' is in no result's name" >&2
+  exit 2
+fi
 python3 scripts/gpu_table.py "$folder"
 exit $failed

@@ -15,7 +15,7 @@ namespace {
 
 // Parts of NS scratch begin on multiples of 64 elements (ns_scratch_layout).
 constexpr std::uint32_t kAlignment = 128;
-// That the library is asked for. Fewer would hide some of those that faster_tile() means.
+// That the library is asked for. Fewer would hide some of those that kTileRules means.
 constexpr int kProposals = 8;
 
 cudaDataType_t data_type(DType dtype) {
@@ -128,8 +128,10 @@ const cublasLtMatmulHeuristicResult_t& preferred(const Product& product,
   };
   const auto& first = proposals.front();
   if (!ruled(product)) return first;
-  for (const TileRule& rule : kTileRules)
-    if (const auto found = with(rule.tile); fits(rule, product) && found != proposals.end()) return *found;
+  for (const TileRule& rule : kTileRules) {
+    if (!fits(rule, product)) continue;
+    if (const auto found = with(rule.tile); found != proposals.end()) return *found;
+  }
   if (tile_of(first) == CUBLASLT_MATMUL_TILE_320x128)
     if (const auto found = with(CUBLASLT_MATMUL_TILE_256x128); found != proposals.end()) return *found;
   return first;

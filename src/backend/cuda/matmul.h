@@ -23,7 +23,7 @@ struct Product {
   MatmulPrecision precision = MatmulPrecision::kMedium;
   DType storage = DType::kFp32;
   bool transpose_a = false, transpose_b = false;
-  bool symmetric_b = false;  ///< B equals its transpose: either may be read
+  bool symmetric_b = false;  ///< B stands for its transpose as well: either may be read
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t lda = 0, ldb = 0, ldd = 0;
   std::int64_t stride = 0;

@@ -52,7 +52,8 @@ NsProducts::NsProducts(CudaDevice& device, Matmul& matmul, const NsSlice& slice,
   product.n = rows;
   product.lda = by_rows ? cols : side;  // X, else B
   product.ldb = by_rows ? side : cols;
-  product.symmetric_b = by_rows;  // the polynomial of a Gram matrix
+  // The polynomial of a Gram matrix: symmetric, but for rounding where ranks have added the Gram matrix up.
+  product.symmetric_b = by_rows;
   next_ = &matmul.plan(product);
 }
 
