@@ -79,6 +79,31 @@ std::vector<RowSplit> row_splits(const MuonConfig& muon, const ParamSet& params)
   return splits;
 }
 
+/// Matrices of which syrk saves nothing on a GPU are told, not passed over in silence.
+void warn_of_whole_products(const RunConfig& config, const StepInputs& inputs,
+                            std::vector<std::string>& warnings) {
+  if (config.run.backend != Backend::kCuda || config.muon.ns_algorithm != NsAlgorithm::kSyrk) return;
+  const auto odd = [](const Shape& matrix) {
+    return matrix.rows % kSymmetricSides != 0 || matrix.cols % kSymmetricSides != 0;
+  };
+  std::int64_t matrices = 0, whole = 0;
+  std::string first;
+  for (std::size_t i = 0; i < inputs.splits.size(); ++i) {
+    const Parameter& param = inputs.params.params[i];
+    if (param.optimizer != OptimizerKind::kMuon || !param.has_gradient()) continue;
+    for (const Shape& matrix : inputs.splits[i].matrices(param.shape)) {
+      ++matrices;
+      if (!odd(matrix)) continue;
+      if (whole++ == 0) first = text("{}, {} x {}", param.name, matrix.rows, matrix.cols);
+    }
+  }
+  if (whole > 0)
+    warnings.push_back(text(
+        "muon.ns_algorithm syrk: {} of {} matrices have a side that is no multiple of {}; their symmetric "
+        "products are computed whole (the first: {})",
+        whole, matrices, kSymmetricSides, first));
+}
+
 }  // namespace
 
 GridShape grid_shape(const ParallelismConfig& p) {
@@ -115,6 +140,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
     inputs.layer_wise.owners = assign_owners({params, grid, inputs.specs, inputs.residences, inputs.splits},
                                              config.layer_wise.policy, config.layer_wise.adam);
   assign_homes(config.muon, inputs, warnings);
+  warn_of_whole_products(config, inputs, warnings);
   send_in_waves(config, inputs);
   return inputs;
 }

@@ -41,6 +41,11 @@ void refuse_missing_abilities(const RunConfig& config, const Capabilities& devic
   if (config.muon.fp32_matmul_prec == MatmulPrecision::kHigh && !device.tf32)
     throw ConfigError(text("{}: muon.fp32_matmul_prec: expected highest or medium on {}, got 'high'", source,
                            device.device_name));
+  if (config.muon.ns_algorithm == NsAlgorithm::kSyrk && !device.syrk)
+    throw ConfigError(
+        text("{}: muon.ns_algorithm: expected gemm on {}, which has no symmetric products (compute "
+             "capability 9.0, built for 90a), got 'syrk'",
+             source, device.device_name));
 }
 
 Provenance provenance_of(const Arguments& arguments, const MpiRuntime& runtime) {

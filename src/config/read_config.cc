@@ -163,8 +163,12 @@ void check_backend_computes(const Key& top, const RunConfig& config) {
             .reject("highest or medium, as run.backend is cpu and BLAS has no TF32");
       return;
     case Backend::kCuda:
-      if (config.muon.ns_algorithm == NsAlgorithm::kSyrk)
-        top.at("muon.ns_algorithm").reject("gemm, as run.backend is cuda");
+      if (config.muon.ns_algorithm == NsAlgorithm::kSyrk &&
+          config.muon.fp32_matmul_prec != MatmulPrecision::kMedium)
+        top.at("muon.ns_algorithm")
+            .reject(
+                "gemm, as run.backend is cuda, whose symmetric products are those of bf16 "
+                "(muon.fp32_matmul_prec medium)");
       if (config.muon.ns_batch_size > kMostTogether)
         top.at("muon.ns_batch_size").reject(text("1..{}, as run.backend is cuda", kMostTogether));
       return;

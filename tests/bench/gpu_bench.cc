@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How fast one GPU carries out the pieces of a step, each beside what bounds it:
-//   gpu_bench [--quick] [copy|ns|elementwise|launch]... [BATCHxROWSxCOLS]...
-// One JSON object on standard output (results/README.md); shapes are those of ns. Without names: everything.
+//   gpu_bench [--quick] [copy|ns|syrk|elementwise|launch]... [BATCHxROWSxCOLS]...
+// One JSON object on standard output (results/README.md); shapes are those of ns
+// and syrk. Without names: everything.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -44,6 +45,8 @@ const std::vector<std::pair<std::string, Measure>> kMeasures = {
     {"copy", [](Device& device, const Request& request) { return measure_copy(device, request.effort); }},
     {"ns", [](Device& device,
               const Request& request) { return measure_ns(device, request.shapes, request.effort); }},
+    {"syrk", [](Device& device,
+                const Request& request) { return measure_syrk(device, request.shapes, request.effort); }},
     {"elementwise",
      [](Device& device, const Request& request) { return measure_elementwise(device, request.effort); }},
     {"launch", [](Device& device, const Request& request) { return measure_launch(device, request.effort); }},
@@ -78,7 +81,8 @@ Request parse(const std::vector<std::string_view>& words) {
     const std::vector<std::int64_t> sizes = parse_sizes(word);
     if (sizes.size() != 3)
       throw ConfigError(text(
-          "expected --quick, copy, ns, elementwise, launch or a shape such as 64x2048x768, got '{}'", word));
+          "expected --quick, copy, ns, syrk, elementwise, launch or a shape such as 64x2048x768, got '{}'",
+          word));
     request.shapes.push_back({{sizes[1], sizes[2]}, static_cast<int>(sizes[0])});
   }
   if (request.names.empty())

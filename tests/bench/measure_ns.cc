@@ -22,8 +22,9 @@ namespace {
 constexpr double kProductsAllowance = 1.02, kBytesAllowance = 1.15, kBytesPerElement = 16.0;
 constexpr double kLaunchTargetSeconds = 0.163e-3;
 
-NsOptions options() {
+NsOptions options(NsAlgorithm algorithm = NsAlgorithm::kGemm) {
   NsOptions options;
+  options.algorithm = algorithm;
   options.steps = resolve_schedule("quintic", 5);
   options.storage = DType::kBf16;
   options.batching = NsBatching::kTogether;
@@ -40,7 +41,8 @@ int sets_for(NsShape shape) {
 /// NS of a batch, `sets` times, in memory of its own each.
 class Subject {
  public:
-  Subject(Device& device, NsShape shape, int sets) : device_(device), shape_(shape) {
+  Subject(Device& device, NsShape shape, int sets, NsAlgorithm algorithm = NsAlgorithm::kGemm)
+      : device_(device), shape_(shape), algorithm_(algorithm) {
     std::vector<std::unique_ptr<Kernel>> kernels;
     for (int set = 0; set < sets; ++set) kernels.push_back(prepare_set(static_cast<std::uint64_t>(set) + 1));
     loop_ = std::make_unique<KernelLoop>(device, std::move(kernels));
@@ -73,7 +75,7 @@ class Subject {
     const auto* in = static_cast<const float*>(
         buffers_.emplace_back(random_array(device_, all, DType::kFp32, seed)).data());
     auto* out = static_cast<float*>(add(bytes_of(elements, DType::kFp32)).data());
-    BoundNewtonSchulz work{shape_.matrix, {}, nullptr, options()};
+    BoundNewtonSchulz work{shape_.matrix, {}, nullptr, options(algorithm_)};
     work.scratch = add(bytes_of(ns_scratch_elements(shape_, work.options), work.options.storage)).data();
     for (int i = 0; i < shape_.batch; ++i) {
       const std::int64_t offset = shape_.matrix.elements().value() * i;
@@ -86,6 +88,7 @@ class Subject {
   }
   Device& device_;
   NsShape shape_;
+  NsAlgorithm algorithm_;
   std::vector<Buffer> buffers_;
   std::unique_ptr<KernelLoop> loop_;
 };
@@ -125,7 +128,39 @@ nlohmann::ordered_json measure_shape(Device& device, NsShape shape, double copy,
           {"gemm_only_tflops", flops / products * 1e-12}};
 }
 
+nlohmann::ordered_json compare_algorithms(Device& device, NsShape shape, Effort effort) {
+  const int sets = sets_for(shape);
+  Subject gemm(device, shape, sets), syrk(device, shape, sets, NsAlgorithm::kSyrk);
+  const std::vector<Timing> timings = in_turn({{"gemm", [&gemm](int runs) { return gemm.run(runs); }},
+                                               {"syrk", [&syrk](int runs) { return syrk.run(runs); }}},
+                                              effort);
+  gemm.check_output();
+  syrk.check_output();
+  const double whole = timings[0].p50, half = timings[1].p50;
+  const auto tflops = [&](NsAlgorithm algorithm, double seconds) {
+    return static_cast<double>(ns_flops(shape.matrix, options(algorithm))) * shape.batch / seconds * 1e-12;
+  };
+  return {{"batch", shape.batch},
+          {"rows", shape.matrix.rows},
+          {"cols", shape.matrix.cols},
+          {"sets", sets},
+          {"gemm_seconds", to_json(timings[0])},
+          {"syrk_seconds", to_json(timings[1])},
+          {"gemm_over_syrk", whole / half},
+          {"gemm_tflops", tflops(NsAlgorithm::kGemm, whole)},
+          {"syrk_tflops", tflops(NsAlgorithm::kSyrk, half)},
+          {"syrk_gemm_equivalent_tflops", tflops(NsAlgorithm::kGemm, half)}};
+}
+
 }  // namespace
+
+nlohmann::ordered_json measure_syrk(Device& device, const std::vector<NsShape>& shapes, Effort effort) {
+  if (!device.capabilities().syrk)
+    throw RuntimeFailure(text("{} has no symmetric products", device.capabilities().device_name));
+  auto rows = nlohmann::ordered_json::array();
+  for (const NsShape& shape : shapes) rows.push_back(compare_algorithms(device, shape, effort));
+  return {{"rows", std::move(rows)}};
+}
 
 nlohmann::ordered_json measure_ns(Device& device, const std::vector<NsShape>& shapes, Effort effort) {
   const double copy = copy_rate(device, effort);

@@ -41,6 +41,9 @@ void launch_normalise_by_sums(const float* const* in, const float* sums, const N
 void launch_scale_out(float* const* out, const NsBatch& batch, float first, float second,
                       cudaStream_t stream);
 
+/// Of each (side, side) matrix of a batch, what is above the diagonal <- what is below it.
+void launch_mirror(const NsBatch& batch, std::int64_t side, cudaStream_t stream);
+
 /// target <- factor * source of the same batch layout; both in `storage`, rounded once.
 void launch_scaled_copy(const NsBatch& source, void* target, float factor, cudaStream_t stream);
 

@@ -3,14 +3,22 @@
 #include "src/backend/cuda/ns_products.h"
 
 #include "src/backend/cuda/matmul.h"
+#include "src/backend/cuda/symmetric_matmul.h"
 #include "src/base/check.h"
 
 namespace muonbench::cuda {
 namespace {
 
 void refuse_unsupported(const CudaDevice& device, const NsOptions& options, int count) {
-  if (options.algorithm != NsAlgorithm::kGemm) throw RuntimeFailure("NS on cuda: expected ns_algorithm gemm");
   const Capabilities can = device.capabilities();
+  switch (options.algorithm) {
+    case NsAlgorithm::kGemm: break;
+    case NsAlgorithm::kSyrk:
+      if (can.syrk) break;
+      throw RuntimeFailure(text("NS on {}: expected ns_algorithm gemm, got syrk", can.device_name));
+    case NsAlgorithm::kGram:
+    case NsAlgorithm::kAuto: throw RuntimeFailure("NS on cuda: expected ns_algorithm gemm or syrk");
+  }
   const DType storage = options.precision == MatmulPrecision::kMedium ? can.medium_storage : DType::kFp32;
   MUONBENCH_CHECK(options.storage == storage && options.batching == can.batching,
                   "NS was planned for another device: {} B an element of X, expected {}, or another batching",
@@ -21,10 +29,11 @@ void refuse_unsupported(const CudaDevice& device, const NsOptions& options, int 
 
 }  // namespace
 
-NsProducts::NsProducts(CudaDevice& device, Matmul& matmul, const NsSlice& slice, const NsOptions& options,
-                       void* scratch, int count)
+NsProducts::NsProducts(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symmetric, const NsSlice& slice,
+                       const NsOptions& options, void* scratch, int count)
     : device_(device),
       matmul_(matmul),
+      symmetric_(symmetric),
       slice_(slice),
       layout_(ns_scratch_layout(slice)),
       storage_(options.storage),
@@ -43,11 +52,18 @@ NsProducts::NsProducts(CudaDevice& device, Matmul& matmul, const NsSlice& slice,
   product.lda = product.ldb = cols;
   product.transpose_a = by_rows;
   product.transpose_b = !by_rows;
-  gram_ = &matmul.plan(product);
+  const bool syrk = options.algorithm == NsAlgorithm::kSyrk;
+  const auto square = [&](const NsSlice& x) {
+    const SymmetricProduct half{x, product.stride, count};
+    if (syrk && product.storage == DType::kBf16 && SymmetricMatmul::takes(half))
+      return Square{.half = &symmetric.plan(half)};
+    return Square{.whole = &matmul.plan(product), .mirrored = syrk};
+  };
+  gram_ = square(slice);
   product.transpose_a = product.transpose_b = false;
   product.addend = Addend::kC;
   product.k = product.lda = product.ldb = side;
-  poly_ = &matmul.plan(product);
+  poly_ = square({{side, side}, GramSide::kRows});
   product.m = product.ldd = cols;
   product.n = rows;
   product.lda = by_rows ? cols : side;  // X, else B
@@ -61,16 +77,26 @@ NsBatch NsProducts::iterate(int step) const {
   return batch_of(part(step % 2 == 0 ? layout_.x : layout_.next), slice_.shape.elements().value());
 }
 
+void NsProducts::enqueue(const Square& square, void* x, const void* addend, void* out, float alpha,
+                         float beta, Queue queue) const {
+  const cudaStream_t stream = device_.stream(queue);
+  if (square.half != nullptr) {
+    symmetric_.enqueue(*square.half, {.x = x, .c = addend, .d = out, .alpha = alpha, .beta = beta}, stream);
+    return;
+  }
+  matmul_.enqueue(*square.whole, {.a = x, .b = x, .c = addend, .d = out, .alpha = alpha, .beta = beta},
+                  device_.workspace(queue), stream);
+  if (square.mirrored)
+    launch_mirror(batch_of(out, slice_.gram_side() * slice_.gram_side()), slice_.gram_side(), stream);
+}
+
 void NsProducts::enqueue_gram(int step, Queue queue) const {
-  const void* x = iterate(step).x;
   void* gram = part(layout_.gram);
-  matmul_.enqueue(*gram_, {.a = x, .b = x, .c = gram, .d = gram}, device_.workspace(queue),
-                  device_.stream(queue));
+  enqueue(gram_, iterate(step).x, gram, gram, 1.0F, 0.0F, queue);
 }
 
 void NsProducts::enqueue_step(int step, const NsCoefficients& coefficients, Queue queue) const {
   const cudaStream_t stream = device_.stream(queue);
-  void* const workspace = device_.workspace(queue);
   void* gram = part(layout_.gram);
   void* poly = part(layout_.poly);
   const auto a = static_cast<float>(coefficients.a), b = static_cast<float>(coefficients.b),
@@ -78,8 +104,7 @@ void NsProducts::enqueue_step(int step, const NsCoefficients& coefficients, Queu
   if (c == 0.0F)
     launch_scaled_copy(batch_of(gram, slice_.gram_side() * slice_.gram_side()), poly, b, stream);
   else
-    matmul_.enqueue(*poly_, {.a = gram, .b = gram, .c = gram, .d = poly, .alpha = c, .beta = b}, workspace,
-                    stream);
+    enqueue(poly_, gram, gram, poly, c, b, queue);
   const void* x = iterate(step).x;
   const bool by_rows = slice_.side == GramSide::kRows;
   matmul_.enqueue(*next_,
@@ -89,7 +114,7 @@ void NsProducts::enqueue_step(int step, const NsCoefficients& coefficients, Queu
                    .d = iterate(step + 1).x,
                    .alpha = 1.0F,
                    .beta = a},
-                  workspace, stream);
+                  device_.workspace(queue), stream);
 }
 
 void* NsProducts::part(Elements offset) const {

@@ -10,15 +10,19 @@ namespace muonbench::cuda {
 
 class Matmul;
 class MatmulPlan;
+class SymmetricMatmul;
+class SymmetricPlan;
 
 /// The products of NS on a batch of slices, which lie in a scratch, ns_scratch_layout(slice).total elements
 /// apart: all of them together in every product.
 class NsProducts {
  public:
-  /// Refuses (RuntimeFailure) algorithms other than gemm, options that say another storage or batching than
-  /// Capabilities do, and more than 65535 slices.
-  NsProducts(CudaDevice& device, Matmul& matmul, const NsSlice& slice, const NsOptions& options,
-             void* scratch, int count);
+  /// Under syrk A and B are equal to their transposes bit for bit. What has no symmetric kernel (fp32, a side
+  /// that is no multiple of 8) is multiplied whole, and one triangle mirrored. Refuses (RuntimeFailure)
+  /// algorithms that Capabilities do not list, options that say another storage or batching than they do, and
+  /// more than 65535 slices.
+  NsProducts(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symmetric, const NsSlice& slice,
+             const NsOptions& options, void* scratch, int count);
 
   /// X before step `step`: it and its successor take turns.
   [[nodiscard]] NsBatch iterate(int step) const;
@@ -28,11 +32,20 @@ class NsProducts {
   void enqueue_step(int step, const NsCoefficients& coefficients, Queue queue) const;
 
  private:
+  /// A symmetric product of a batch, by whichever of the two there is; mirrored where that is asked for.
+  struct Square {
+    const SymmetricPlan* half = nullptr;
+    const MatmulPlan* whole = nullptr;
+    bool mirrored = false;
+  };
+  void enqueue(const Square& square, void* x, const void* addend, void* out, float alpha, float beta,
+               Queue queue) const;
   [[nodiscard]] void* part(Elements offset) const;
   [[nodiscard]] NsBatch batch_of(void* first, std::int64_t elements) const;
 
   CudaDevice& device_;
   Matmul& matmul_;
+  SymmetricMatmul& symmetric_;
   NsSlice slice_;
   NsScratchLayout layout_;
   DType storage_;
@@ -40,8 +53,8 @@ class NsProducts {
   int count_;
   // cuBLAS is column-major: it sees X (P, Q) as its transpose (Q, P), leading dimension Q, and A and B,
   // row-major too, as theirs.
-  const MatmulPlan* gram_ = nullptr;  ///< A = X X^T, or X^T X
-  const MatmulPlan* poly_ = nullptr;  ///< b A + c A A
+  Square gram_;                       ///< A = X X^T, or X^T X
+  Square poly_;                       ///< b A + c A A
   const MatmulPlan* next_ = nullptr;  ///< a X + B X, or a X + X B
 };
 

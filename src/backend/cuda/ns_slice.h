@@ -9,9 +9,11 @@
 namespace muonbench::cuda {
 
 class Matmul;
+class SymmetricMatmul;
 
 /// A part of NS on slices of a batch of matrices, all of them together, by the kernels and products of
 /// prepare_newton_schulz(), and with its refusals. The sums between the parts stay on the device.
-[[nodiscard]] std::unique_ptr<Kernel> prepare_ns_slice(CudaDevice& device, Matmul& matmul, BoundNsSlice work);
+[[nodiscard]] std::unique_ptr<Kernel> prepare_ns_slice(CudaDevice& device, Matmul& matmul,
+                                                       SymmetricMatmul& symmetric, BoundNsSlice work);
 
 }  // namespace muonbench::cuda

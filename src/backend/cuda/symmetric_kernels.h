@@ -1,0 +1,36 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include "src/backend/cuda/symmetric_tiles.h"
+
+namespace muonbench::cuda {
+
+/// D <- alpha X X^T + beta C, or alpha X^T X + beta C, on a batch; everything bf16, sums in fp32, rounded
+/// once. C is symmetric. Of D the lower triangle is computed and mirrored. X, C and D are row-major; X and D
+/// are what the maps say, boxes of kBoxSide a side, swizzled by 128 bytes: (batch, row, column) from the
+/// slowest.
+struct SymmetricLaunch {
+  SymmetricKernel kernel = SymmetricKernel::kInTurns;
+  bool summed_over_rows = false;  ///< X^T X
+  CUtensorMap operand, result;
+  const SymmetricTiles::Tile* tiles = nullptr;  ///< in device memory
+  int tiles_of_matrix = 0, batch = 0;
+  int steps = 0;  ///< boxes along the sum
+  int side = 0;   ///< of D
+  float alpha = 1.0F, beta = 0.0F;
+  const void* addend = nullptr;  ///< C, if beta is not 0: rows of `side` numbers without gaps
+  std::int64_t addend_stride = 0;
+};
+void launch_symmetric(const SymmetricLaunch& launch, int multiprocessors, cudaStream_t stream);
+
+/// Whether this program has that kernel for the current device: it was built for 90a, and the device is such
+/// a one.
+[[nodiscard]] bool has_symmetric_kernels();
+
+}  // namespace muonbench::cuda

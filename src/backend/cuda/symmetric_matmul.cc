@@ -1,0 +1,115 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/backend/cuda/symmetric_matmul.h"
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "src/backend/cuda/symmetric_kernels.h"
+#include "src/base/check.h"
+
+namespace muonbench::cuda {
+namespace {
+
+using Encode = decltype(&cuTensorMapEncodeTiled);
+
+/// From the driver that is there: no library to link.
+Encode encoder() {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  constexpr unsigned kSince = 12000;
+  MUONBENCH_CUDA(
+      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, kSince, cudaEnableDefault, &result));
+  MUONBENCH_CHECK(result == cudaDriverEntryPointSuccess && found != nullptr, "driver entry point: {}",
+                  static_cast<int>(result));
+  return reinterpret_cast<Encode>(found);
+}
+
+/// A batch of row-major matrices without gaps, in boxes of kBoxSide a side.
+CUtensorMap map_of(void* data, Shape matrix, const SymmetricProduct& product) {
+  static const Encode encode = encoder();
+  const auto bytes = [](std::int64_t elements) {
+    return static_cast<cuuint64_t>(bytes_of(Elements(elements), DType::kBf16).value());
+  };
+  const std::array<cuuint64_t, 3> sizes = {static_cast<cuuint64_t>(matrix.cols),
+                                           static_cast<cuuint64_t>(matrix.rows),
+                                           static_cast<cuuint64_t>(product.batch)};
+  const std::array<cuuint64_t, 2> strides = {bytes(matrix.cols), bytes(product.stride)};
+  const std::array<cuuint32_t, 3> box = {kBoxSide, kBoxSide, 1}, every = {1, 1, 1};
+  CUtensorMap map{};
+  const CUresult result =
+      encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, sizes.size(), data, sizes.data(), strides.data(),
+             box.data(), every.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  MUONBENCH_CHECK(result == CUDA_SUCCESS, "cuTensorMapEncodeTiled: {} for {} x {} x {}",
+                  static_cast<int>(result), product.batch, matrix.rows, matrix.cols);
+  return map;
+}
+
+}  // namespace
+
+class SymmetricPlan {
+ public:
+  SymmetricPlan(const SymmetricProduct& product, SymmetricTiles tiling, DeviceTable tiles)
+      : product_(product),
+        kernel_(tiling.kernel),
+        tile_count_(static_cast<int>(tiling.tiles.size())),
+        tiles_(std::move(tiles)) {}
+
+  [[nodiscard]] SymmetricLaunch launch(const SymmetricMatmul::Operands& o) const {
+    const std::int64_t side = product_.x.gram_side();
+    return {.kernel = kernel_,
+            .summed_over_rows = product_.x.side == GramSide::kColumns,
+            .operand = map_of(o.x, product_.x.shape, product_),
+            .result = map_of(o.d, {side, side}, product_),
+            .tiles = tiles_.as<const SymmetricTiles::Tile>(),
+            .tiles_of_matrix = tile_count_,
+            .batch = product_.batch,
+            .steps = static_cast<int>((product_.x.length() + kBoxSide - 1) / kBoxSide),
+            .side = static_cast<int>(side),
+            .alpha = o.alpha,
+            .beta = o.beta,
+            .addend = o.c,
+            .addend_stride = product_.stride};
+  }
+
+ private:
+  SymmetricProduct product_;
+  SymmetricKernel kernel_;
+  int tile_count_;
+  DeviceTable tiles_;
+};
+
+SymmetricMatmul::SymmetricMatmul(const CudaDevice& device) : device_(device) {
+  MUONBENCH_CUDA(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device.ordinal()));
+}
+
+SymmetricMatmul::~SymmetricMatmul() = default;
+
+bool SymmetricMatmul::takes(const SymmetricProduct& product) {
+  return product.x.shape.cols % kSymmetricSides == 0 && product.x.gram_side() % kSymmetricSides == 0 &&
+         product.stride % kSymmetricSides == 0;
+}
+
+const SymmetricPlan& SymmetricMatmul::plan(const SymmetricProduct& product) {
+  MUONBENCH_CHECK(device_.capabilities().syrk && takes(product), "a symmetric product of {} x {} on {}",
+                  product.x.shape.rows, product.x.shape.cols, device_.capabilities().device_name);
+  std::unique_ptr<SymmetricPlan>& plan = plans_[product];
+  if (plan == nullptr) {
+    SymmetricTiles tiling =
+        tile_symmetric(product.x.gram_side(), product.x.length(), product.batch, multiprocessors_);
+    MUONBENCH_CHECK(std::ssize(tiling.tiles) * product.batch <= std::numeric_limits<int>::max(),
+                    "{} tiles of {} matrices", tiling.tiles.size(), product.batch);
+    DeviceTable tiles = device_.make_table(tiling.tiles);
+    plan = std::make_unique<SymmetricPlan>(product, std::move(tiling), std::move(tiles));
+  }
+  return *plan;
+}
+
+void SymmetricMatmul::enqueue(const SymmetricPlan& plan, const Operands& operands,
+                              cudaStream_t stream) const {
+  launch_symmetric(plan.launch(operands), multiprocessors_, stream);
+}
+
+}  // namespace muonbench::cuda

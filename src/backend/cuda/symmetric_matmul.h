@@ -1,0 +1,61 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "src/backend/cuda/cuda_device.h"
+#include "src/backend/cuda/ns_kernels.h"
+#include "src/ns/ns_slice.h"
+
+namespace muonbench::cuda {
+
+/// D <- alpha X X^T + beta C (side kRows), or alpha X^T X + beta C (kColumns), on a batch of row-major X
+/// without gaps; C and D are (m, m), m the Gram side of X. Matrix i of each lies i * stride elements after
+/// the first.
+struct SymmetricProduct {
+  NsSlice x;
+  std::int64_t stride = 0;
+  int batch = 1;
+  friend auto operator<=>(const SymmetricProduct&, const SymmetricProduct&) = default;
+};
+
+/// One product with its tiles.
+class SymmetricPlan;
+
+/// Symmetric products of bf16 matrices, of which one triangle is computed and mirrored: about half the
+/// operations of Matmul's. A matrix has the same bits in whatever batch: they are sums in one order, whatever
+/// tile they are in.
+class SymmetricMatmul {
+ public:
+  /// `device` outlives this.
+  explicit SymmetricMatmul(const CudaDevice& device);
+  ~SymmetricMatmul();
+  SymmetricMatmul(const SymmetricMatmul&) = delete;
+  SymmetricMatmul& operator=(const SymmetricMatmul&) = delete;
+
+  /// Whether the copy engine can load X, C and D: rows of a multiple of 16 bytes.
+  [[nodiscard]] static bool takes(const SymmetricProduct& product);
+  /// Lives as long as this. Throws RuntimeFailure where the device has no such kernel, or for a product that
+  /// is not taken.
+  [[nodiscard]] const SymmetricPlan& plan(const SymmetricProduct& product);
+
+  /// C is read where beta is not 0. It is symmetric, and D is neither C nor X.
+  struct Operands {
+    void* x = nullptr;
+    const void* c = nullptr;
+    void* d = nullptr;
+    float alpha = 1.0F, beta = 0.0F;
+  };
+  void enqueue(const SymmetricPlan& plan, const Operands& operands, cudaStream_t stream) const;
+
+ private:
+  const CudaDevice& device_;
+  int multiprocessors_ = 0;
+  std::map<SymmetricProduct, std::unique_ptr<SymmetricPlan>> plans_;
+};
+
+}  // namespace muonbench::cuda

@@ -1,0 +1,166 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "tests/conformance/device_array.h"
+#include <gtest/gtest.h>
+
+#include "src/backend/cuda/cuda_device.h"
+#include "src/backend/cuda/symmetric_matmul.h"
+#include "src/backend/cuda/symmetric_tiles.h"
+#include "src/base/error.h"
+
+namespace muonbench::cuda {
+namespace {
+
+/// bf16 numbers as their bits.
+using Bits = std::vector<std::uint16_t>;
+
+std::uint16_t bits_of(float value) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
+}
+
+/// Integers of -1, 0 and 1 mostly 0: sums over some thousands stay below 256, which bf16 holds exactly.
+std::vector<int> few_signs(std::int64_t count, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::vector<int> values(static_cast<std::size_t>(count));
+  for (int& value : values) {
+    const unsigned draw = engine() % 32;
+    value = draw == 0 ? 1 : draw == 1 ? -1 : 0;
+  }
+  return values;
+}
+
+class CudaSymmetric : public testing::Test {
+ protected:
+  CudaSymmetric() : device_(0), queue_(device_.make_queue()), symmetric_(device_) {}
+  void SetUp() override {
+    if (!device_.capabilities().syrk) GTEST_SKIP() << "no symmetric products";
+  }
+
+  /// alpha X X^T + beta C, or alpha X^T X + beta C, of integers, against the exact sums: in every element,
+  /// and outside of the matrices nothing is written.
+  void expect_exact(Shape shape, GramSide side, int batch, float alpha, float beta) {
+    const NsSlice x{shape, side};
+    const std::int64_t m = x.gram_side(), elements = shape.elements().value();
+    // Gaps between matrices, as in a scratch.
+    const std::int64_t stride = std::max(elements, m * m) + 64;
+    const std::vector<int> in = few_signs(stride * batch, 3);
+    std::vector<int> addend = few_signs(stride * batch, 4);
+    for (int matrix = 0; matrix < batch; ++matrix)
+      for (std::int64_t row = 0; row < m; ++row)
+        for (std::int64_t column = 0; column < row; ++column)
+          at(addend, stride, matrix, m, column, row) = at(addend, stride, matrix, m, row, column);
+    const DeviceArray<std::uint16_t> x_memory(device_, as_bits(in)), c_memory(device_, as_bits(addend));
+    const std::uint16_t untouched = 0x7FC1;
+    const DeviceArray<std::uint16_t> d_memory(device_, Bits(in.size(), untouched));
+    symmetric_.enqueue(symmetric_.plan({x, stride, batch}),
+                       {x_memory.data(), c_memory.data(), d_memory.data(), alpha, beta},
+                       device_.stream(queue_));
+    device_.synchronize(queue_);
+    const Bits out = d_memory.read();
+    std::int64_t wrong = 0;
+    for (int matrix = 0; matrix < batch; ++matrix) {
+      const std::vector<int> sums = gram(in, stride, matrix, x);
+      for (std::int64_t i = 0; i < m * m; ++i) {
+        const auto here = static_cast<std::size_t>(matrix * stride + i);
+        const float expected = alpha * static_cast<float>(sums[static_cast<std::size_t>(i)]) +
+                               beta * static_cast<float>(addend[here]);
+        if (out[here] != bits_of(expected == 0.0F ? 0.0F : expected)) ++wrong;
+      }
+      for (std::int64_t i = m * m; i < stride; ++i)
+        if (out[static_cast<std::size_t>(matrix * stride + i)] != untouched) ++wrong;
+    }
+    EXPECT_EQ(wrong, 0) << batch << " x " << shape.rows << " x " << shape.cols;
+  }
+
+  CudaDevice device_;
+  Queue queue_;
+  SymmetricMatmul symmetric_;
+
+ private:
+  static int& at(std::vector<int>& values, std::int64_t stride, int matrix, std::int64_t m, std::int64_t row,
+                 std::int64_t column) {
+    return values[static_cast<std::size_t>(matrix * stride + row * m + column)];
+  }
+  static Bits as_bits(const std::vector<int>& values) {
+    Bits bits;
+    for (const int value : values) bits.push_back(bits_of(static_cast<float>(value)));
+    return bits;
+  }
+  /// Over the few elements that are not 0.
+  static std::vector<int> gram(const std::vector<int>& in, std::int64_t stride, int matrix,
+                               const NsSlice& x) {
+    const std::int64_t m = x.gram_side();
+    std::vector<int> sums(static_cast<std::size_t>(m * m));
+    for (std::int64_t k = 0; k < x.length(); ++k) {
+      std::vector<std::pair<std::int64_t, int>> held;
+      for (std::int64_t i = 0; i < m; ++i) {
+        const std::int64_t element = x.side == GramSide::kRows ? i * x.shape.cols + k : k * x.shape.cols + i;
+        const int value = in[static_cast<std::size_t>(matrix * stride + element)];
+        if (value != 0) held.emplace_back(i, value);
+      }
+      for (const auto& [row, of_row] : held)
+        for (const auto& [column, of_column] : held)
+          sums[static_cast<std::size_t>(row * m + column)] += of_row * of_column;
+    }
+    return sums;
+  }
+};
+
+TEST_F(CudaSymmetric, ProductsAreExactWhateverTheTiles) {
+  // One box, part of one, edges within boxes and tiles, more tiles than a multiprocessor takes at once.
+  for (const Shape shape : {Shape{8, 8}, Shape{64, 64}, Shape{72, 200}, Shape{200, 72}, Shape{128, 1024},
+                            Shape{136, 136}, Shape{264, 520}, Shape{1000, 328}})
+    for (const GramSide side : {GramSide::kRows, GramSide::kColumns})
+      for (const int batch : {1, 3}) {
+        expect_exact(shape, side, batch, 1.0F, 0.0F);
+        expect_exact(shape, side, batch, 2.0F, -1.0F);
+      }
+}
+
+TEST_F(CudaSymmetric, ProductsOfBothKernelsAreExact) {
+  const auto kernel_of = [](std::int64_t side, std::int64_t length, std::int64_t batch) {
+    return tile_symmetric(side, length, batch, 132).kernel;
+  };
+  ASSERT_EQ(kernel_of(2056, 264, 1), SymmetricKernel::kTogether);
+  ASSERT_EQ(kernel_of(2056, 264, 5), SymmetricKernel::kInTurns);
+  for (const int batch : {1, 5}) {
+    expect_exact({2056, 264}, GramSide::kRows, batch, 1.0F, -1.0F);
+    expect_exact({264, 2056}, GramSide::kColumns, batch, 1.0F, 0.0F);
+  }
+}
+
+TEST_F(CudaSymmetric, ABatchHasTheBitsOfItsMatricesAlone) {
+  // Of arbitrary numbers, whose sums round; on another kernel than a matrix alone.
+  const Shape shape{2048, 160};
+  constexpr int kBatch = 5;
+  std::mt19937 engine(5);
+  std::normal_distribution<float> normal;
+  const std::int64_t stride = std::int64_t{2048} * 2048;
+  Bits in(static_cast<std::size_t>(stride * kBatch));
+  for (std::uint16_t& bits : in) bits = bits_of(normal(engine));
+  DeviceArray<std::uint16_t> x(device_, in), together(device_, Bits(in.size())),
+      alone(device_, Bits(in.size()));
+  const NsSlice slice{shape, GramSide::kRows};
+  symmetric_.enqueue(symmetric_.plan({slice, stride, kBatch}), {x.data(), nullptr, together.data()},
+                     device_.stream(queue_));
+  for (int i = 0; i < kBatch; ++i)
+    symmetric_.enqueue(symmetric_.plan({slice, stride, 1}),
+                       {x.data() + i * stride, nullptr, alone.data() + i * stride}, device_.stream(queue_));
+  device_.synchronize(queue_);
+  EXPECT_EQ(together.read(), alone.read());
+}
+
+TEST_F(CudaSymmetric, RefusesRowsThatNoLoadTakes) {
+  EXPECT_FALSE(SymmetricMatmul::takes({{{16, 12}, GramSide::kRows}, 1024, 1}));
+  EXPECT_THROW(static_cast<void>(symmetric_.plan({{{16, 12}, GramSide::kRows}, 1024, 1})), RuntimeFailure);
+}
+
+}  // namespace
+}  // namespace muonbench::cuda
