@@ -178,7 +178,7 @@ for n in 1 4 8; do
   step "every mode and way to travel over mpi, $n ranks on one GPU" 240 \
     "${one[@]}" "${over_mpi[@]}" "${job[@]}" $n "$every_mode_test"
 done
-for cases in Transports Ho23Gpus Ho12BitParity Tf32 Ho11ConcurrentGroups CpuAgainstCuda OutOfMemory Watchdog \
+for cases in Transports Ho23Gpus Ho12BitParity Tf32 Syrk Ho11ConcurrentGroups CpuAgainstCuda OutOfMemory Watchdog \
   Ho17LargeMessages; do
   step "field cases: $cases" 150 python3 tests/cuda/field_cases_test.py -v $cases
 done
@@ -204,7 +204,7 @@ if [ -n "$sanitizer" ]; then
     check=("$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 20)
     # Not what asks for more memory than there is on purpose, and not what takes minutes and runs no other kernels.
     step "$tool: device" 120 "${one[@]}" "${check[@]}" "$device_test" \
-      '--gtest_filter=-*RefusesMoreMemory*:*NsOfABatch*:*NsInHigh*:*SlicesMakeUp*:*SlicesInMedium*:*SlicesOfWhichever*'
+      '--gtest_filter=-*RefusesMoreMemory*:*NsOfABatch*:*NsInHigh*:*SlicesMakeUp*:*SlicesInMedium*:*SlicesOfWhichever*:*BothKernels*'
     step "$tool: golden files" 60 "${one[@]}" "${check[@]}" "${golden_words[@]}"
   done
   # NCCL asks for kernels of architectures that are not there, and goes on.

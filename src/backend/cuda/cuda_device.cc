@@ -9,12 +9,11 @@
 
 #include "src/backend/cuda/kernels.h"
 #include "src/backend/cuda/library_versions.h"
-#include "src/backend/cuda/matmul.h"
+#include "src/backend/cuda/multipliers.h"
 #include "src/backend/cuda/newton_schulz.h"
 #include "src/backend/cuda/ns_slice.h"
 #include "src/backend/cuda/optimizer_kernels.h"
 #include "src/backend/cuda/symmetric_kernels.h"
-#include "src/backend/cuda/symmetric_matmul.h"
 #include "src/backend/out_of_memory.h"
 #include "src/base/check.h"
 
@@ -106,8 +105,7 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
   capabilities_ = capabilities_of(ordinal);
   refuse_foreign_architecture(ordinal, capabilities_.device_name);
   capabilities_.syrk = has_symmetric_kernels();
-  matmul_ = std::make_unique<Matmul>();
-  symmetric_ = std::make_unique<SymmetricMatmul>(*this);
+  multipliers_ = std::make_unique<Multipliers>(*this);
   host_copies_ = make_stream();
   times_begin_ = make_timed_event();
 }
@@ -265,10 +263,10 @@ std::unique_ptr<Kernel> CudaDevice::prepare(BoundZeroFill work) {
   return prepare_zero_fill(*this, std::move(work));
 }
 std::unique_ptr<Kernel> CudaDevice::prepare(BoundNewtonSchulz work) {
-  return prepare_newton_schulz(*this, *matmul_, *symmetric_, std::move(work));
+  return prepare_newton_schulz(*this, *multipliers_, std::move(work));
 }
 std::unique_ptr<Kernel> CudaDevice::prepare(BoundNsSlice work) {
-  return prepare_ns_slice(*this, *matmul_, *symmetric_, std::move(work));
+  return prepare_ns_slice(*this, *multipliers_, std::move(work));
 }
 std::unique_ptr<Kernel> CudaDevice::prepare(BoundUpdate work) { return prepare_update(*this, work); }
 std::unique_ptr<Kernel> CudaDevice::prepare(BoundAdam work) { return prepare_adam(*this, work); }

@@ -15,8 +15,7 @@
 
 namespace muonbench::cuda {
 
-class Matmul;
-class SymmetricMatmul;
+struct Multipliers;
 
 /// GPUs that this process may use; CUDA_VISIBLE_DEVICES is respected. 0 also where there is no driver.
 [[nodiscard]] int visible_devices();
@@ -98,8 +97,7 @@ class CudaDevice final : public Device {
   Capabilities capabilities_;
   std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
   std::array<Bytes, kAllMemoryUses.size()> allocated_{};
-  std::unique_ptr<Matmul> matmul_;
-  std::unique_ptr<SymmetricMatmul> symmetric_;
+  std::unique_ptr<Multipliers> multipliers_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<Queue> released_;
   OwnedStream host_copies_;

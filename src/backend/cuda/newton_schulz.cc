@@ -16,10 +16,10 @@ constexpr double kLaunchBoundFlops = 1e12;
 
 class NewtonSchulzKernel final : public Kernel {
  public:
-  NewtonSchulzKernel(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symmetric, BoundNewtonSchulz work)
+  NewtonSchulzKernel(CudaDevice& device, Multipliers& multipliers, BoundNewtonSchulz work)
       : device_(device),
         work_(std::move(work)),
-        products_(device, matmul, symmetric, whole_slice(work_.matrix), work_.options, work_.scratch,
+        products_(device, multipliers, whole_slice(work_.matrix), work_.options, work_.scratch,
                   static_cast<int>(work_.items.size())),
         scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}),
         launch_bound_(static_cast<double>(ns_flops(work_.matrix, work_.options)) *
@@ -91,9 +91,9 @@ class NewtonSchulzKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> prepare_newton_schulz(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symmetric,
+std::unique_ptr<Kernel> prepare_newton_schulz(CudaDevice& device, Multipliers& multipliers,
                                               BoundNewtonSchulz work) {
-  return std::make_unique<NewtonSchulzKernel>(device, matmul, symmetric, std::move(work));
+  return std::make_unique<NewtonSchulzKernel>(device, multipliers, std::move(work));
 }
 
 }  // namespace muonbench::cuda

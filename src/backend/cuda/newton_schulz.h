@@ -13,8 +13,7 @@ namespace muonbench::cuda {
 /// the sums b A + c A A and a X + B X as their epilogues. Small work is recorded as a CUDA graph by
 /// make_ready(), and replayed. Refuses (RuntimeFailure): algorithms that Capabilities do not list; options
 /// that say another storage or batching than they do; more than 65535 matrices.
-[[nodiscard]] std::unique_ptr<Kernel> prepare_newton_schulz(CudaDevice& device, Matmul& matmul,
-                                                            SymmetricMatmul& symmetric,
+[[nodiscard]] std::unique_ptr<Kernel> prepare_newton_schulz(CudaDevice& device, Multipliers& multipliers,
                                                             BoundNewtonSchulz work);
 
 }  // namespace muonbench::cuda

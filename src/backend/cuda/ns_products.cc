@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/cuda/ns_products.h"
 
-#include "src/backend/cuda/matmul.h"
-#include "src/backend/cuda/symmetric_matmul.h"
+#include "src/backend/cuda/multipliers.h"
 #include "src/base/check.h"
 
 namespace muonbench::cuda {
@@ -29,11 +28,10 @@ void refuse_unsupported(const CudaDevice& device, const NsOptions& options, int 
 
 }  // namespace
 
-NsProducts::NsProducts(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symmetric, const NsSlice& slice,
+NsProducts::NsProducts(CudaDevice& device, Multipliers& multipliers, const NsSlice& slice,
                        const NsOptions& options, void* scratch, int count)
     : device_(device),
-      matmul_(matmul),
-      symmetric_(symmetric),
+      multipliers_(multipliers),
       slice_(slice),
       layout_(ns_scratch_layout(slice)),
       storage_(options.storage),
@@ -56,8 +54,8 @@ NsProducts::NsProducts(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symm
   const auto square = [&](const NsSlice& x) {
     const SymmetricProduct half{x, product.stride, count};
     if (syrk && product.storage == DType::kBf16 && SymmetricMatmul::takes(half))
-      return Square{.half = &symmetric.plan(half)};
-    return Square{.whole = &matmul.plan(product), .mirrored = syrk};
+      return Square{.half = &multipliers.symmetric.plan(half)};
+    return Square{.whole = &multipliers.general.plan(product), .mirrored = syrk};
   };
   gram_ = square(slice);
   product.transpose_a = product.transpose_b = false;
@@ -70,29 +68,30 @@ NsProducts::NsProducts(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symm
   product.ldb = by_rows ? side : cols;
   // The polynomial of a Gram matrix: symmetric, but for rounding where ranks have added the Gram matrix up.
   product.symmetric_b = by_rows;
-  next_ = &matmul.plan(product);
+  next_ = &multipliers.general.plan(product);
 }
 
 NsBatch NsProducts::iterate(int step) const {
   return batch_of(part(step % 2 == 0 ? layout_.x : layout_.next), slice_.shape.elements().value());
 }
 
-void NsProducts::enqueue(const Square& square, void* x, const void* addend, void* out, float alpha,
-                         float beta, Queue queue) const {
+void NsProducts::enqueue(const Square& square, const SquareOperands& o, Queue queue) const {
   const cudaStream_t stream = device_.stream(queue);
   if (square.half != nullptr) {
-    symmetric_.enqueue(*square.half, {.x = x, .c = addend, .d = out, .alpha = alpha, .beta = beta}, stream);
+    multipliers_.symmetric.enqueue(
+        *square.half, {.x = o.x, .c = o.addend, .d = o.out, .alpha = o.alpha, .beta = o.beta}, stream);
     return;
   }
-  matmul_.enqueue(*square.whole, {.a = x, .b = x, .c = addend, .d = out, .alpha = alpha, .beta = beta},
-                  device_.workspace(queue), stream);
+  multipliers_.general.enqueue(
+      *square.whole, {.a = o.x, .b = o.x, .c = o.addend, .d = o.out, .alpha = o.alpha, .beta = o.beta},
+      device_.workspace(queue), stream);
   if (square.mirrored)
-    launch_mirror(batch_of(out, slice_.gram_side() * slice_.gram_side()), slice_.gram_side(), stream);
+    launch_mirror(batch_of(o.out, slice_.gram_side() * slice_.gram_side()), slice_.gram_side(), stream);
 }
 
 void NsProducts::enqueue_gram(int step, Queue queue) const {
   void* gram = part(layout_.gram);
-  enqueue(gram_, iterate(step).x, gram, gram, 1.0F, 0.0F, queue);
+  enqueue(gram_, {iterate(step).x, gram, gram, 1.0F, 0.0F}, queue);
 }
 
 void NsProducts::enqueue_step(int step, const NsCoefficients& coefficients, Queue queue) const {
@@ -104,17 +103,17 @@ void NsProducts::enqueue_step(int step, const NsCoefficients& coefficients, Queu
   if (c == 0.0F)
     launch_scaled_copy(batch_of(gram, slice_.gram_side() * slice_.gram_side()), poly, b, stream);
   else
-    enqueue(poly_, gram, gram, poly, c, b, queue);
+    enqueue(poly_, {gram, gram, poly, c, b}, queue);
   const void* x = iterate(step).x;
   const bool by_rows = slice_.side == GramSide::kRows;
-  matmul_.enqueue(*next_,
-                  {.a = by_rows ? x : poly,
-                   .b = by_rows ? poly : x,
-                   .c = x,
-                   .d = iterate(step + 1).x,
-                   .alpha = 1.0F,
-                   .beta = a},
-                  device_.workspace(queue), stream);
+  multipliers_.general.enqueue(*next_,
+                               {.a = by_rows ? x : poly,
+                                .b = by_rows ? poly : x,
+                                .c = x,
+                                .d = iterate(step + 1).x,
+                                .alpha = 1.0F,
+                                .beta = a},
+                               device_.workspace(queue), stream);
 }
 
 void* NsProducts::part(Elements offset) const {

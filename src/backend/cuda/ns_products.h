@@ -8,10 +8,9 @@
 
 namespace muonbench::cuda {
 
-class Matmul;
 class MatmulPlan;
-class SymmetricMatmul;
 class SymmetricPlan;
+struct Multipliers;
 
 /// The products of NS on a batch of slices, which lie in a scratch, ns_scratch_layout(slice).total elements
 /// apart: all of them together in every product.
@@ -21,8 +20,8 @@ class NsProducts {
   /// that is no multiple of 8) is multiplied whole, and one triangle mirrored. Refuses (RuntimeFailure)
   /// algorithms that Capabilities do not list, options that say another storage or batching than they do, and
   /// more than 65535 slices.
-  NsProducts(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symmetric, const NsSlice& slice,
-             const NsOptions& options, void* scratch, int count);
+  NsProducts(CudaDevice& device, Multipliers& multipliers, const NsSlice& slice, const NsOptions& options,
+             void* scratch, int count);
 
   /// X before step `step`: it and its successor take turns.
   [[nodiscard]] NsBatch iterate(int step) const;
@@ -38,14 +37,19 @@ class NsProducts {
     const MatmulPlan* whole = nullptr;
     bool mirrored = false;
   };
-  void enqueue(const Square& square, void* x, const void* addend, void* out, float alpha, float beta,
-               Queue queue) const;
+  /// out <- alpha x x^T + beta addend, as `square` says.
+  struct SquareOperands {
+    void* x;
+    const void* addend;
+    void* out;
+    float alpha, beta;
+  };
+  void enqueue(const Square& square, const SquareOperands& operands, Queue queue) const;
   [[nodiscard]] void* part(Elements offset) const;
   [[nodiscard]] NsBatch batch_of(void* first, std::int64_t elements) const;
 
   CudaDevice& device_;
-  Matmul& matmul_;
-  SymmetricMatmul& symmetric_;
+  Multipliers& multipliers_;
   NsSlice slice_;
   NsScratchLayout layout_;
   DType storage_;

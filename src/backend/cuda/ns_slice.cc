@@ -13,10 +13,10 @@ namespace {
 
 class NsSliceKernel final : public Kernel {
  public:
-  NsSliceKernel(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symmetric, BoundNsSlice work)
+  NsSliceKernel(CudaDevice& device, Multipliers& multipliers, BoundNsSlice work)
       : device_(device),
         work_(std::move(work)),
-        products_(device, matmul, symmetric, work_.slice, work_.options, work_.scratch,
+        products_(device, multipliers, work_.slice, work_.options, work_.scratch,
                   static_cast<int>(work_.data.size())),
         scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}) {
     MUONBENCH_CHECK(work_.step >= 0 && work_.step < std::ssize(work_.options.steps), "NS step {} of {}",
@@ -60,9 +60,8 @@ class NsSliceKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> prepare_ns_slice(CudaDevice& device, Matmul& matmul, SymmetricMatmul& symmetric,
-                                         BoundNsSlice work) {
-  return std::make_unique<NsSliceKernel>(device, matmul, symmetric, std::move(work));
+std::unique_ptr<Kernel> prepare_ns_slice(CudaDevice& device, Multipliers& multipliers, BoundNsSlice work) {
+  return std::make_unique<NsSliceKernel>(device, multipliers, std::move(work));
 }
 
 }  // namespace muonbench::cuda

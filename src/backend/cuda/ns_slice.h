@@ -8,12 +8,11 @@
 
 namespace muonbench::cuda {
 
-class Matmul;
-class SymmetricMatmul;
+struct Multipliers;
 
 /// A part of NS on slices of a batch of matrices, all of them together, by the kernels and products of
 /// prepare_newton_schulz(), and with its refusals. The sums between the parts stay on the device.
-[[nodiscard]] std::unique_ptr<Kernel> prepare_ns_slice(CudaDevice& device, Matmul& matmul,
-                                                       SymmetricMatmul& symmetric, BoundNsSlice work);
+[[nodiscard]] std::unique_ptr<Kernel> prepare_ns_slice(CudaDevice& device, Multipliers& multipliers,
+                                                       BoundNsSlice work);
 
 }  // namespace muonbench::cuda

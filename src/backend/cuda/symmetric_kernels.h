@@ -16,9 +16,9 @@ namespace muonbench::cuda {
 /// are what the maps say, boxes of kBoxSide a side, swizzled by 128 bytes: (batch, row, column) from the
 /// slowest.
 struct SymmetricLaunch {
+  CUtensorMap operand{}, result{};
   SymmetricKernel kernel = SymmetricKernel::kInTurns;
-  bool summed_over_rows = false;  ///< X^T X
-  CUtensorMap operand, result;
+  bool summed_over_rows = false;                ///< X^T X
   const SymmetricTiles::Tile* tiles = nullptr;  ///< in device memory
   int tiles_of_matrix = 0, batch = 0;
   int steps = 0;  ///< boxes along the sum

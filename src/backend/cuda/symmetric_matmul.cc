@@ -51,7 +51,7 @@ CUtensorMap map_of(void* data, Shape matrix, const SymmetricProduct& product) {
 
 class SymmetricPlan {
  public:
-  SymmetricPlan(const SymmetricProduct& product, SymmetricTiles tiling, DeviceTable tiles)
+  SymmetricPlan(const SymmetricProduct& product, const SymmetricTiles& tiling, DeviceTable tiles)
       : product_(product),
         kernel_(tiling.kernel),
         tile_count_(static_cast<int>(tiling.tiles.size())),
@@ -59,10 +59,10 @@ class SymmetricPlan {
 
   [[nodiscard]] SymmetricLaunch launch(const SymmetricMatmul::Operands& o) const {
     const std::int64_t side = product_.x.gram_side();
-    return {.kernel = kernel_,
-            .summed_over_rows = product_.x.side == GramSide::kColumns,
-            .operand = map_of(o.x, product_.x.shape, product_),
+    return {.operand = map_of(o.x, product_.x.shape, product_),
             .result = map_of(o.d, {side, side}, product_),
+            .kernel = kernel_,
+            .summed_over_rows = product_.x.side == GramSide::kColumns,
             .tiles = tiles_.as<const SymmetricTiles::Tile>(),
             .tiles_of_matrix = tile_count_,
             .batch = product_.batch,
@@ -97,12 +97,12 @@ const SymmetricPlan& SymmetricMatmul::plan(const SymmetricProduct& product) {
                   product.x.shape.rows, product.x.shape.cols, device_.capabilities().device_name);
   std::unique_ptr<SymmetricPlan>& plan = plans_[product];
   if (plan == nullptr) {
-    SymmetricTiles tiling =
+    const SymmetricTiles tiling =
         tile_symmetric(product.x.gram_side(), product.x.length(), product.batch, multiprocessors_);
     MUONBENCH_CHECK(std::ssize(tiling.tiles) * product.batch <= std::numeric_limits<int>::max(),
                     "{} tiles of {} matrices", tiling.tiles.size(), product.batch);
     DeviceTable tiles = device_.make_table(tiling.tiles);
-    plan = std::make_unique<SymmetricPlan>(product, std::move(tiling), std::move(tiles));
+    plan = std::make_unique<SymmetricPlan>(product, tiling, std::move(tiles));
   }
   return *plan;
 }

@@ -20,10 +20,11 @@ std::int64_t rounded_up(std::int64_t length, std::int64_t size) { return (length
 /// Boxes of a tile that are multiplied: of a pair of box rows as many columns as the lower needs.
 std::int64_t boxes_multiplied(SymmetricKernel kernel, SymmetricTiles::Tile tile, std::int64_t box_rows) {
   const TileBoxes boxes = tile_boxes(kernel);
+  const std::int64_t first_row = std::int64_t{tile.row} * boxes.rows;
+  const std::int64_t first_column = std::int64_t{tile.column} * boxes.columns;
   std::int64_t count = 0;
-  for (std::int64_t row = tile.row * boxes.rows; row < (tile.row + 1) * boxes.rows; ++row) {
-    const std::int64_t wanted =
-        std::clamp<std::int64_t>(row - tile.column * boxes.columns + 1, 0, boxes.columns);
+  for (std::int64_t row = first_row; row < first_row + boxes.rows; ++row) {
+    const std::int64_t wanted = std::clamp<std::int64_t>(row - first_column + 1, 0, boxes.columns);
     if (row < box_rows || kernel == SymmetricKernel::kInTurns) count += wanted;
   }
   return count;
