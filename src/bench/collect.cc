@@ -3,6 +3,7 @@
 #include "src/bench/collect.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "src/bench/stats.h"
 #include "src/bench/wire.h"
@@ -212,6 +213,10 @@ ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs, const std
   if (mode.muon == MuonUse::kMuon)
     info.ns_cost_max_over_mean =
         imbalance(costs, [](const RankCosts& one) { return static_cast<double>(one.counts.ns_cost); });
+  if (mode.muon == MuonUse::kMuon)
+    info.ns_whole =
+        std::accumulate(costs.begin(), costs.end(), std::int64_t{0},
+                        [](std::int64_t sum, const RankCosts& one) { return sum + one.counts.ns_whole; });
   info.state_max_over_mean =
       imbalance(costs, [](const RankCosts& one) { return static_cast<double>(one.memory.state_bytes); });
   return info;

@@ -14,6 +14,7 @@
 #include "src/bench/thresholds.h"
 #include "src/model/build_params.h"
 #include "src/ns/coefficients.h"
+#include "src/ns/ns_slice.h"
 #include "src/ns/schedule.h"
 #include "src/plan/owners.h"
 
@@ -79,13 +80,8 @@ std::vector<RowSplit> row_splits(const MuonConfig& muon, const ParamSet& params)
   return splits;
 }
 
-/// Matrices of which syrk saves nothing on a GPU are told, not passed over in silence.
-void warn_of_whole_products(const RunConfig& config, const StepInputs& inputs,
-                            std::vector<std::string>& warnings) {
-  if (config.run.backend != Backend::kCuda || config.muon.ns_algorithm != NsAlgorithm::kSyrk) return;
-  const auto odd = [](const Shape& matrix) {
-    return matrix.rows % kSymmetricSides != 0 || matrix.cols % kSymmetricSides != 0;
-  };
+/// Matrices of which syrk saves nothing are told, not passed over in silence.
+void warn_of_whole_products(const StepInputs& inputs, std::vector<std::string>& warnings) {
   std::int64_t matrices = 0, whole = 0;
   std::string first;
   for (std::size_t i = 0; i < inputs.splits.size(); ++i) {
@@ -93,14 +89,14 @@ void warn_of_whole_products(const RunConfig& config, const StepInputs& inputs,
     if (param.optimizer != OptimizerKind::kMuon || !param.has_gradient()) continue;
     for (const Shape& matrix : inputs.splits[i].matrices(param.shape)) {
       ++matrices;
-      if (!odd(matrix)) continue;
+      if (!multiplied_whole(whole_slice(matrix), inputs.ns)) continue;
       if (whole++ == 0) first = text("{}, {} x {}", param.name, matrix.rows, matrix.cols);
     }
   }
   if (whole > 0)
     warnings.push_back(text(
-        "muon.ns_algorithm syrk: {} of {} matrices have a side that is no multiple of {}; their symmetric "
-        "products are computed whole (the first: {})",
+        "muon.ns_algorithm syrk: {} of {} matrices have rows of no multiple of {} numbers, and their Gram "
+        "matrices are computed whole (the first: {}); ns_whole of each mode counts what it computes so",
         whole, matrices, kSymmetricSides, first));
 }
 
@@ -140,7 +136,7 @@ StepInputs make_step_inputs(const RunConfig& config, const ParamSet& params, con
     inputs.layer_wise.owners = assign_owners({params, grid, inputs.specs, inputs.residences, inputs.splits},
                                              config.layer_wise.policy, config.layer_wise.adam);
   assign_homes(config.muon, inputs, warnings);
-  warn_of_whole_products(config, inputs, warnings);
+  warn_of_whole_products(inputs, warnings);
   send_in_waves(config, inputs);
   return inputs;
 }

@@ -128,7 +128,7 @@ struct ModeInfo {
   std::string ns_algorithm;  ///< what ran
   std::vector<RankInfo> ranks;
   ParityInfo parity;
-  std::optional<std::int64_t> nonfinite_values;
+  std::optional<std::int64_t> nonfinite_values, ns_whole;
   std::vector<ParamInfo> params;
   ConcurrentGroupsInfo concurrent_groups;
   std::vector<OwnerInfo> owners;                       ///< empty where the mode has none

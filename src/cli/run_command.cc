@@ -43,8 +43,8 @@ void refuse_missing_abilities(const RunConfig& config, const Capabilities& devic
                            device.device_name));
   if (config.muon.ns_algorithm == NsAlgorithm::kSyrk && !device.syrk)
     throw ConfigError(
-        text("{}: muon.ns_algorithm: expected gemm on {}, which has no symmetric products (compute "
-             "capability 9.0, built for 90a), got 'syrk'",
+        text("{}: muon.ns_algorithm: expected gemm, as symmetric products need a GPU of compute capability "
+             "9.0 and a program built with --cuda_archs=90a, and this is {}, got 'syrk'",
              source, device.device_name));
 }
 

@@ -29,10 +29,6 @@ enum class NsBatching { kInTurn, kTogether };
 /// The most matrices that are worked on together: the second dimension of a CUDA grid.
 inline constexpr int kMostTogether = 65535;
 
-/// Sides of a matrix whose symmetric products backend cuda computes by halves under syrk are multiples of
-/// this: bf16 rows of so many times 16 bytes. Others are multiplied whole, and one triangle mirrored.
-inline constexpr std::int64_t kSymmetricSides = 8;
-
 /// One NS step: A = X X^T, B = b A + c A A, X <- a X + B X.
 struct NsCoefficients {
   double a = 0.0;

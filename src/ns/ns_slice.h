@@ -39,6 +39,18 @@ enum class NsPart {
   kScaleOut,      ///< output <- X * scale_factor * extra_scale_factor
 };
 
+/// Rows of bf16 matrices that backend cuda multiplies by halves are a multiple of so many numbers: 16 bytes.
+inline constexpr std::int64_t kSymmetricSides = 8;
+/// Whether that backend can compute one triangle of A alone and mirror it; otherwise it mirrors a whole A.
+[[nodiscard]] inline bool has_halves(const NsSlice& slice) {
+  return slice.length() > 0 && slice.shape.cols % kSymmetricSides == 0 &&
+         slice.gram_side() % kSymmetricSides == 0;
+}
+/// Whether A is multiplied whole though syrk is asked for.
+[[nodiscard]] inline bool multiplied_whole(const NsSlice& slice, const NsOptions& options) {
+  return options.algorithm == NsAlgorithm::kSyrk && options.storage == DType::kBf16 && !has_halves(slice);
+}
+
 /// Where X, its successor, A and B of a slice lie; as of ns_scratch_layout(Shape) for a whole_slice.
 [[nodiscard]] NsScratchLayout ns_scratch_layout(const NsSlice& slice);
 

@@ -58,6 +58,7 @@ void add_part(const NsSliceOp& op, const NsOptions& options, StepCounts& counts)
   counts.ns_flops += matrices * ns_part_flops(op.part, op.slice, step, options.algorithm);
   if (op.part != NsPart::kNormalise) return;
   counts.ns_calls += matrices;
+  counts.ns_whole += multiplied_whole(op.slice, options) ? matrices : 0;
   counts.ns_cost += matrices * ns_cost(op.slice);
 }
 
@@ -80,6 +81,7 @@ StepCounts count(const StepProgram& program, const std::vector<Op>& ops, const R
     if (const auto* ns = std::get_if<NewtonSchulzOp>(&op.work)) {
       const auto matrices = static_cast<std::int64_t>(ns->items.size());
       counts.ns_calls += matrices;
+      counts.ns_whole += multiplied_whole(whole_slice(ns->matrix), program.ns) ? matrices : 0;
       counts.ns_flops += matrices * ns_flops(ns->matrix, program.ns);
       counts.ns_cost += matrices * ns_cost(ns->matrix);
     }

@@ -217,7 +217,8 @@ Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
           {"owners", mode.owners.empty() ? Json() : owners_json(mode.owners)},
           {"homes", mode.homes.empty() ? Json() : homes_json(mode.homes)},
           {"decisions", decisions_json(mode.decisions)},
-          {"overlap", overlap_json(mode.overlap, of("overlap"))}};
+          {"overlap", overlap_json(mode.overlap, of("overlap"))},
+          {"ns_whole", or_null(mode.ns_whole)}};
 }
 
 Json config_json(const std::string& resolved) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -12,7 +13,6 @@
 
 #include "src/backend/cuda/cuda_device.h"
 #include "src/backend/cuda/symmetric_matmul.h"
-#include "src/backend/cuda/symmetric_tiles.h"
 #include "src/base/error.h"
 
 namespace muonbench::cuda {
@@ -45,7 +45,8 @@ class CudaSymmetric : public testing::Test {
 
   /// alpha X X^T + beta C, or alpha X^T X + beta C, of integers, against the exact sums: in every element,
   /// and outside of the matrices nothing is written.
-  void expect_exact(Shape shape, GramSide side, int batch, float alpha, float beta) {
+  void expect_exact(Shape shape, GramSide side, int batch, float alpha, float beta,
+                    std::optional<SymmetricKernel> kernel = std::nullopt) {
     const NsSlice x{shape, side};
     const std::int64_t m = x.gram_side(), elements = shape.elements().value();
     // Gaps between matrices, as in a scratch.
@@ -59,7 +60,7 @@ class CudaSymmetric : public testing::Test {
     const DeviceArray<std::uint16_t> x_memory(device_, as_bits(in)), c_memory(device_, as_bits(addend));
     const std::uint16_t untouched = 0x7FC1;
     const DeviceArray<std::uint16_t> d_memory(device_, Bits(in.size(), untouched));
-    symmetric_.enqueue(symmetric_.plan({x, stride, batch}),
+    symmetric_.enqueue(symmetric_.plan({x, stride, batch, kernel}),
                        {x_memory.data(), c_memory.data(), d_memory.data(), alpha, beta},
                        device_.stream(queue_));
     device_.synchronize(queue_);
@@ -113,48 +114,91 @@ class CudaSymmetric : public testing::Test {
   }
 };
 
+constexpr SymmetricKernel kKernels[] = {SymmetricKernel::kInTurns, SymmetricKernel::kTogether};
+
 TEST_F(CudaSymmetric, ProductsAreExactWhateverTheTiles) {
-  // One box, part of one, edges within boxes and tiles, more tiles than a multiprocessor takes at once.
-  for (const Shape shape : {Shape{8, 8}, Shape{64, 64}, Shape{72, 200}, Shape{200, 72}, Shape{128, 1024},
-                            Shape{136, 136}, Shape{264, 520}, Shape{1000, 328}})
-    for (const GramSide side : {GramSide::kRows, GramSide::kColumns})
-      for (const int batch : {1, 3}) {
-        expect_exact(shape, side, batch, 1.0F, 0.0F);
-        expect_exact(shape, side, batch, 2.0F, -1.0F);
-      }
+  // One box, part of one, edges within boxes and tiles.
+  for (const SymmetricKernel kernel : kKernels)
+    for (const Shape shape : {Shape{8, 8}, Shape{64, 64}, Shape{72, 200}, Shape{200, 72}, Shape{128, 1024},
+                              Shape{136, 136}, Shape{264, 520}})
+      for (const GramSide side : {GramSide::kRows, GramSide::kColumns})
+        for (const int batch : {1, 3}) {
+          expect_exact(shape, side, batch, 1.0F, 0.0F, kernel);
+          expect_exact(shape, side, batch, 2.0F, -1.0F, kernel);
+        }
 }
 
-TEST_F(CudaSymmetric, ProductsOfBothKernelsAreExact) {
-  const auto kernel_of = [](std::int64_t side, std::int64_t length, std::int64_t batch) {
-    return tile_symmetric(side, length, batch, 132).kernel;
-  };
-  ASSERT_EQ(kernel_of(2056, 264, 1), SymmetricKernel::kTogether);
-  ASSERT_EQ(kernel_of(2056, 264, 5), SymmetricKernel::kInTurns);
-  for (const int batch : {1, 5}) {
-    expect_exact({2056, 264}, GramSide::kRows, batch, 1.0F, -1.0F);
-    expect_exact({264, 2056}, GramSide::kColumns, batch, 1.0F, 0.0F);
+TEST_F(CudaSymmetric, ProductsAreExactWithManyTilesForEachMultiprocessor) {
+  // Rings that turn over, rows of boxes of which a tile of three has nothing, tiles after tiles.
+  for (const SymmetricKernel kernel : kKernels) {
+    expect_exact({264, 520}, GramSide::kRows, 60, 1.0F, -1.0F, kernel);
+    expect_exact({328, 72}, GramSide::kColumns, 300, 1.0F, 0.0F, kernel);
   }
 }
 
-TEST_F(CudaSymmetric, ABatchHasTheBitsOfItsMatricesAlone) {
-  // Of arbitrary numbers, whose sums round; on another kernel than a matrix alone.
-  const Shape shape{2048, 160};
+TEST_F(CudaSymmetric, ProductsOfLargeMatricesAreExact) {
+  for (const SymmetricKernel kernel : kKernels) {
+    expect_exact({2056, 264}, GramSide::kRows, 1, 1.0F, -1.0F, kernel);
+    expect_exact({328, 2368}, GramSide::kColumns, 2, 1.0F, 0.0F, kernel);
+  }
+}
+
+TEST_F(CudaSymmetric, OneNaNIsInItsRowAndColumnAlone) {
+  constexpr std::int64_t kSide = 136, kBad = 70, kLength = 72;
+  for (const SymmetricKernel kernel : kKernels) {
+    Bits in(static_cast<std::size_t>(kSide * kSide), bits_of(1.0F));
+    in[static_cast<std::size_t>(kBad * kLength + 5)] = 0x7FC0;
+    const DeviceArray<std::uint16_t> x(device_, in), d(device_, Bits(in.size()));
+    symmetric_.enqueue(symmetric_.plan({{{kSide, kLength}, GramSide::kRows}, kSide * kSide, 1, kernel}),
+                       {x.data(), nullptr, d.data()}, device_.stream(queue_));
+    device_.synchronize(queue_);
+    const Bits out = d.read();
+    std::int64_t wrong = 0;
+    for (std::int64_t row = 0; row < kSide; ++row)
+      for (std::int64_t column = 0; column < kSide; ++column) {
+        const std::uint16_t bits = out[static_cast<std::size_t>(row * kSide + column)];
+        const bool is_nan = (bits & 0x7F80U) == 0x7F80U && (bits & 0x7FU) != 0;
+        if (is_nan != (row == kBad || column == kBad)) ++wrong;
+      }
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST_F(CudaSymmetric, AMatrixHasTheSameBitsByEitherKernelAndInABatch) {
+  // Of arbitrary numbers, whose sums round.
   constexpr int kBatch = 5;
+  constexpr std::int64_t kSide = 712, kStride = kSide * kSide;
   std::mt19937 engine(5);
   std::normal_distribution<float> normal;
-  const std::int64_t stride = std::int64_t{2048} * 2048;
-  Bits in(static_cast<std::size_t>(stride * kBatch));
+  Bits in(static_cast<std::size_t>(kStride * kBatch));
   for (std::uint16_t& bits : in) bits = bits_of(normal(engine));
-  DeviceArray<std::uint16_t> x(device_, in), together(device_, Bits(in.size())),
-      alone(device_, Bits(in.size()));
-  const NsSlice slice{shape, GramSide::kRows};
-  symmetric_.enqueue(symmetric_.plan({slice, stride, kBatch}), {x.data(), nullptr, together.data()},
-                     device_.stream(queue_));
-  for (int i = 0; i < kBatch; ++i)
-    symmetric_.enqueue(symmetric_.plan({slice, stride, 1}),
-                       {x.data() + i * stride, nullptr, alone.data() + i * stride}, device_.stream(queue_));
-  device_.synchronize(queue_);
-  EXPECT_EQ(together.read(), alone.read());
+  const DeviceArray<std::uint16_t> x(device_, in);
+  for (const GramSide side : {GramSide::kRows, GramSide::kColumns}) {
+    const NsSlice slice{side == GramSide::kRows ? Shape{kSide, 328} : Shape{328, kSide}, side};
+    std::vector<Bits> results;
+    for (const SymmetricKernel kernel : kKernels) {
+      const DeviceArray<std::uint16_t> a(device_, Bits(in.size())), b(device_, Bits(in.size()));
+      const SymmetricMatmul::Operands gram{x.data(), nullptr, a.data()};
+      const SymmetricMatmul::Operands poly{a.data(), a.data(), b.data(), 2.9F, -6.9F};
+      const NsSlice square{{kSide, kSide}, GramSide::kRows};
+      symmetric_.enqueue(symmetric_.plan({slice, kStride, kBatch, kernel}), gram, device_.stream(queue_));
+      symmetric_.enqueue(symmetric_.plan({square, kStride, kBatch, kernel}), poly, device_.stream(queue_));
+      const DeviceArray<std::uint16_t> alone_a(device_, Bits(in.size())), alone_b(device_, Bits(in.size()));
+      for (int i = 0; i < kBatch; ++i) {
+        const std::int64_t at = i * kStride;
+        symmetric_.enqueue(symmetric_.plan({slice, kStride, 1, kernel}),
+                           {x.data() + at, nullptr, alone_a.data() + at}, device_.stream(queue_));
+        symmetric_.enqueue(symmetric_.plan({square, kStride, 1, kernel}),
+                           {alone_a.data() + at, alone_a.data() + at, alone_b.data() + at, 2.9F, -6.9F},
+                           device_.stream(queue_));
+      }
+      device_.synchronize(queue_);
+      EXPECT_EQ(a.read(), alone_a.read());
+      EXPECT_EQ(b.read(), alone_b.read());
+      results.push_back(b.read());
+    }
+    EXPECT_EQ(results[0], results[1]);
+  }
 }
 
 TEST_F(CudaSymmetric, RefusesRowsThatNoLoadTakes) {

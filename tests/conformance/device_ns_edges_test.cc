@@ -34,12 +34,16 @@ TEST_P(DeviceConformance, NsOfANonFiniteMatrixIsNaNThroughout) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity, -infinity}) {
     for (const std::size_t at : {std::size_t{0}, std::size_t{100}, std::size_t{8 * 17 - 1}}) {
-      HostMatrix in = random_matrix({8, 17}, 19);
-      in.values[at] = bad;
-      for (const MatmulPrecision precision : {kHighest, kMedium})
-        EXPECT_TRUE(all_of(orthogonalized(device(), in, ns_options("quintic", 5, precision)),
-                           [](float value) { return std::isnan(value); }))
-            << bad << " at " << at;
+      // A shape that has halves, too.
+      for (const Shape shape : {Shape{8, 17}, Shape{16, 24}}) {
+        HostMatrix in = random_matrix(shape, 19);
+        in.values[at] = bad;
+        for (const MatmulPrecision precision : {kHighest, kMedium})
+          for (const NsOptions& options : supported(device(), ns_options("quintic", 5, precision)))
+            EXPECT_TRUE(
+                all_of(orthogonalized(device(), in, options), [](float value) { return std::isnan(value); }))
+                << bad << " at " << at;
+      }
     }
   }
 }

@@ -256,6 +256,26 @@ TEST_P(DeviceConformance, SlicesOfZerosStayZeroAndOneValueThatIsNotFiniteMakesAl
   }
 }
 
+TEST_P(DeviceConformance, GramMatricesUnderSyrkAreTheirTransposesBitForBit) {
+  if (!device().capabilities().syrk) GTEST_SKIP() << "no syrk";
+  // By halves, mirrored whole, and over more than one tile.
+  for (const Shape shape : {Shape{24, 40}, Shape{33, 7}, Shape{7, 33}, Shape{200, 328}, Shape{328, 200}})
+    for (const MatmulPrecision precision : {MatmulPrecision::kHighest, MatmulPrecision::kMedium}) {
+      NsOptions options = for_device(device(), ns_options("quintic", 5, precision));
+      options.algorithm = NsAlgorithm::kSyrk;
+      const GramSide side = whole_slice(shape).side;
+      Slices slices(device(), {random_matrix(shape, 31)}, side,
+                    {0, side == GramSide::kRows ? shape.cols : shape.rows}, options);
+      for (const NsPart part : {NsPart::kSumOfSquares, NsPart::kNormalise, NsPart::kGram}) slices.run(part);
+      const std::vector<float> gram = slices.gram(0);
+      const auto m = static_cast<std::size_t>(shape.min_dim());
+      for (std::size_t row = 0; row < m; ++row)
+        for (std::size_t column = 0; column < row; ++column)
+          ASSERT_EQ(gram[row * m + column], gram[column * m + row]) << shape.rows << " x " << shape.cols;
+      EXPECT_NE(gram[1], gram[0]);
+    }
+}
+
 TEST_P(DeviceConformance, SlicesRefuseWhatCapabilitiesDoNotList) {
   const DeviceArray<float> memory(device(), std::vector<float>(1000));
   const auto prepare = [&](MatmulPrecision precision, NsAlgorithm algorithm) {

@@ -186,6 +186,7 @@ class Syrk(GpuTest):
             self.all_digests(self.run_ok(1, on_cuda(alone), environment=ONE_GPU)), self.all_digests(runs["syrk"])
         )
         self.assertIn("1 of 11 matrices", runs["syrk"].stderr)
+        self.assertEqual([runs[name].mode("duplicated")["ns_whole"] for name in ("gemm", "syrk")], [0, 4])
         self.assertEqual(runs["syrk"].mode("layer_sharded")["ns_algorithm"], "syrk")
         expected = runs["gemm"].params("layer_sharded")
         for name, entry in runs["syrk"].params("layer_sharded").items():

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What a configuration of syrk on backend cuda is refused, and what it is told.
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,27 +11,54 @@
 #include "src/base/error.h"
 #include "src/bench/resolve.h"
 #include "src/config/read_config.h"
+#include "src/program/modes.h"
 
 namespace muonbench {
 namespace {
 
 constexpr auto kJob = R"({"model": {"params": [{"name": "even", "shape": [64, 32], "repeat": 3},
-    {"name": "odd", "shape": [12, 20]}, {"name": "odd_too", "shape": [16, 9]},
-    {"name": "idle", "shape": [7, 7], "gradient": "none"}, {"name": "table", "shape": [9, 5], "optimizer": "adam"}]},
-    "modes": ["layer_sharded"], "muon": {"ns_algorithm": "syrk"}})";
-const ConfigVocabulary kBoth = {{"layer_sharded"}, {"cpu", "cuda"}};
+    {"name": "odd", "shape": [12, 20]}, {"name": "odd_too", "shape": [16, 9]}, {"name": "long", "shape": [16, 20]},
+    {"name": "tall", "shape": [20, 16]}, {"name": "idle", "shape": [7, 7], "gradient": "none"},
+    {"name": "table", "shape": [9, 5], "optimizer": "adam"}]},
+    "modes": ["layer_sharded", "duplicated"], "muon": {"ns_algorithm": "syrk"}})";
+const ConfigVocabulary kBoth = {{"layer_sharded", "duplicated", "distributed", "blockwise"}, {"cpu", "cuda"}};
 
-std::vector<std::string> warnings(const std::vector<std::string>& overrides) {
-  return resolve(read_config(kJob, "job.json", overrides, kBoth))->warnings;
+std::unique_ptr<ResolvedRun> resolved(const std::vector<std::string>& overrides) {
+  return resolve(read_config(kJob, "job.json", overrides, kBoth));
 }
 
 TEST(SyrkOnCuda, TellsWhichMatricesItSavesNothingOn) {
-  EXPECT_EQ(warnings({"run.backend=cuda"}),
-            std::vector<std::string>{
-                "muon.ns_algorithm syrk: 2 of 5 matrices have a side that is no multiple of 8; "
-                "their symmetric products are computed whole (the first: odd, 12 x 20)"});
-  EXPECT_TRUE(warnings({}).empty());
-  EXPECT_TRUE(warnings({"run.backend=cuda", "muon.ns_algorithm=gemm"}).empty());
+  // A tall matrix has rows of a multiple of 8 numbers where its smaller side is one.
+  EXPECT_EQ(
+      resolved({"run.backend=cuda"})->warnings,
+      std::vector<std::string>{
+          "muon.ns_algorithm syrk: 3 of 7 matrices have rows of no multiple of 8 numbers, and their Gram "
+          "matrices are computed whole (the first: odd, 12 x 20); ns_whole of each mode counts what it "
+          "computes "
+          "so"});
+  EXPECT_TRUE(resolved({})->warnings.empty());
+  EXPECT_TRUE(resolved({"run.backend=cuda", "muon.ns_algorithm=gemm"})->warnings.empty());
+}
+
+TEST(SyrkOnCuda, CountsThemInWhatEachRankComputes) {
+  const auto counted = [](const std::vector<std::string>& overrides, const char* mode) {
+    const auto run = resolved(overrides);
+    std::vector<std::int64_t> whole;
+    for (int rank = 0; rank < run->grid.world_size(); ++rank)
+      whole.push_back(count_step(build_program(mode_named(mode), run->inputs, WorldRank(rank)), run->grid,
+                                 WorldRank(rank))
+                          .ns_whole);
+    return whole;
+  };
+  using Counts = std::vector<std::int64_t>;
+  EXPECT_EQ(counted({"run.backend=cuda"}, "layer_sharded"), Counts{3});
+  EXPECT_EQ(counted({}, "layer_sharded"), Counts{0}) << "BLAS takes any side";
+  EXPECT_EQ(counted({"run.backend=cuda", "muon.ns_algorithm=gemm"}, "layer_sharded"), Counts{0});
+  const std::vector<std::string> on_two = {"run.backend=cuda", "parallelism.gtp_remat=2",
+                                           "modes=[\"blockwise\"]"};
+  // Shards of up to 16 true rows: 4 rows of tall on the second rank, which the first has 16 of; of the others
+  // none.
+  EXPECT_EQ(counted(on_two, "blockwise"), (Counts{3, 1}));
 }
 
 TEST(SyrkOnCuda, IsRefusedWhereProductsAreNotThoseOfBf16) {

@@ -64,8 +64,8 @@ void refuse_foreign_architecture(int ordinal, const std::string& name) {
   MUONBENCH_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal));
   throw ConfigError(
       text("run.backend: this program has no machine code for {} (compute capability {}.{}); build it "
-           "with --cuda_archs={}{}",
-           name, major, minor, major, minor));
+           "with --cuda_archs={}{}{}",
+           name, major, minor, major, minor, major == 9 && minor == 0 ? "a" : ""));
 }
 
 }  // namespace

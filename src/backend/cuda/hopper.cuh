@@ -39,7 +39,7 @@ __device__ __forceinline__ void wait_for(std::uint32_t barrier, std::uint32_t pa
       ".reg .pred done;\n"
       "again:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra.uni again;\n"
+      "@!done bra again;\n"
       "}" ::"r"(barrier),
       "r"(parity)
       : "memory");

@@ -57,8 +57,14 @@ class NewtonSchulzKernel final : public Kernel {
   void record(Queue queue) {
     const cudaStream_t stream = device_.stream(queue);
     MUONBENCH_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    launch_all(queue);
     cudaGraph_t graph = nullptr;
+    try {
+      launch_all(queue);
+    } catch (...) {
+      // What failed is said by whoever catches it, not by all that comes after on a stream that records.
+      static_cast<void>(cudaStreamEndCapture(stream, &graph));
+      throw;
+    }
     MUONBENCH_CUDA(cudaStreamEndCapture(stream, &graph));
     const Owned<cudaGraph_t, cudaGraphDestroy> recorded(graph);
     cudaGraphExec_t ready = nullptr;

@@ -16,10 +16,10 @@ struct Multipliers;
 /// apart: all of them together in every product.
 class NsProducts {
  public:
-  /// Under syrk A and B are equal to their transposes bit for bit. What has no symmetric kernel (fp32, a side
-  /// that is no multiple of 8) is multiplied whole, and one triangle mirrored. Refuses (RuntimeFailure)
-  /// algorithms that Capabilities do not list, options that say another storage or batching than they do, and
-  /// more than 65535 slices.
+  /// Under syrk A and B, as they are computed here, are equal to their transposes bit for bit. What has no
+  /// symmetric kernel (fp32; no has_halves()) is multiplied whole, and one triangle mirrored. Refuses
+  /// (RuntimeFailure) algorithms that Capabilities do not list, options that say another storage or batching
+  /// than they do, and more than 65535 slices.
   NsProducts(CudaDevice& device, Multipliers& multipliers, const NsSlice& slice, const NsOptions& options,
              void* scratch, int count);
 

@@ -83,6 +83,7 @@ __device__ __forceinline__ void tile_in_turn(const CUtensorMap& result, const Wo
         }
       },
       [&] { arrive_part<kMultiplying * kWarpgroup>(kTurn + 1 - self.index); });
+  sums_are_done(sums.of);
   finish<2, 2>(result, work, sums.of, place, self);
 }
 
@@ -103,6 +104,18 @@ __device__ __forceinline__ void take_turns(const CUtensorMap& result, const Work
   }
 }
 
+/// Nothing of a tile: the other still needs its loads, and the loader hears of both. One thread waits, for no
+/// thread may fall behind the ring, nor run ahead of it.
+template <class S>
+__device__ __forceinline__ void idle(Ring<S>& ring, int steps, const Warpgroup& self) {
+  for (int step = 0; step < steps; ++step, ring.next()) {
+    if (!self.leads) continue;
+    wait_for(ring.full + 8 * ring.stage, ring.parity);
+    arrive(ring.empty + 8 * ring.stage);
+  }
+  self.sync();
+}
+
 /// A row of boxes of a tile for one warpgroup, kColumns of them.
 template <class S, Major kMajor, int kColumns>
 __device__ __forceinline__ void row_of_tile(const CUtensorMap& result, const Work& work, Place place,
@@ -119,6 +132,7 @@ __device__ __forceinline__ void row_of_tile(const CUtensorMap& result, const Wor
         }
       },
       [] {});
+  sums_are_done(sums.of);
   finish<1, kColumns>(result, work, sums.of, place, self);
 }
 
@@ -136,11 +150,8 @@ __device__ __forceinline__ void work_together(const CUtensorMap& result, const W
       row_of_tile<S, kMajor, 2>(result, work, place, ring, self);
     else if (wanted == 1)
       row_of_tile<S, kMajor, 1>(result, work, place, ring, self);
-    else  // The other still needs its loads, and the loader hears of both.
-      for (int step = 0; step < work.steps; ++step, ring.next()) {
-        wait_for(ring.full + 8 * ring.stage, ring.parity);
-        if (self.leads) arrive(ring.empty + 8 * ring.stage);
-      }
+    else
+      idle(ring, work.steps, self);
   }
 }
 
@@ -192,21 +203,28 @@ __device__ int built_for_90a =
 
 template <SymmetricKernel kKernel, Major kMajor>
 void launch(const SymmetricLaunch& what, int multiprocessors, cudaStream_t stream) {
-  const auto kernel = symmetric_product<kKernel, kMajor>;
-  constexpr int kBytes = Sizes<kKernel>::kSharedBytes;
-  MUONBENCH_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes));
   const int tiles = what.tiles_of_matrix * what.batch;
-  kernel<<<grid_of(std::min(tiles, multiprocessors)), kThreads, kBytes, stream>>>(
-      what.operand, what.result,
-      Work{what.tiles, what.tiles_of_matrix, tiles, what.steps, what.side, what.alpha, what.beta,
-           static_cast<const __nv_bfloat16*>(what.addend), what.addend_stride});
+  symmetric_product<kKernel, kMajor>
+      <<<grid_of(std::min(tiles, multiprocessors)), kThreads, Sizes<kKernel>::kSharedBytes, stream>>>(
+          what.operand, what.result,
+          Work{what.tiles, what.tiles_of_matrix, tiles, what.steps, what.side, what.alpha, what.beta,
+               static_cast<const __nv_bfloat16*>(what.addend), what.addend_stride});
   check_launch("symmetric_product");
+}
+
+template <SymmetricKernel kKernel>
+void allow_shared_memory() {
+  const auto allow = [](auto kernel) {
+    MUONBENCH_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        Sizes<kKernel>::kSharedBytes));
+  };
+  allow(symmetric_product<kKernel, Major::kSummed>);
+  allow(symmetric_product<kKernel, Major::kOther>);
 }
 
 }  // namespace
 
 void launch_symmetric(const SymmetricLaunch& what, int multiprocessors, cudaStream_t stream) {
-  if (what.batch == 0) return;
   using enum SymmetricKernel;
   switch (what.kernel) {
     case kInTurns:
@@ -218,6 +236,11 @@ void launch_symmetric(const SymmetricLaunch& what, int multiprocessors, cudaStre
                             : launch<kTogether, Major::kSummed>(what, multiprocessors, stream);
       return;
   }
+}
+
+void prepare_symmetric_kernels() {
+  allow_shared_memory<SymmetricKernel::kInTurns>();
+  allow_shared_memory<SymmetricKernel::kTogether>();
 }
 
 bool has_symmetric_kernels() {

@@ -29,6 +29,9 @@ struct SymmetricLaunch {
 };
 void launch_symmetric(const SymmetricLaunch& launch, int multiprocessors, cudaStream_t stream);
 
+/// Once per device, before any launch: what a launch needs and a stream that records must not ask for.
+void prepare_symmetric_kernels();
+
 /// Whether this program has that kernel for the current device: it was built for 90a, and the device is such
 /// a one.
 [[nodiscard]] bool has_symmetric_kernels();

@@ -27,8 +27,7 @@ Encode encoder() {
 }
 
 /// A batch of row-major matrices without gaps, in boxes of kBoxSide a side.
-CUtensorMap map_of(void* data, Shape matrix, const SymmetricProduct& product) {
-  static const Encode encode = encoder();
+CUtensorMap map_of(Encode encode, void* data, Shape matrix, const SymmetricProduct& product) {
   const auto bytes = [](std::int64_t elements) {
     return static_cast<cuuint64_t>(bytes_of(Elements(elements), DType::kBf16).value());
   };
@@ -52,15 +51,16 @@ CUtensorMap map_of(void* data, Shape matrix, const SymmetricProduct& product) {
 class SymmetricPlan {
  public:
   SymmetricPlan(const SymmetricProduct& product, const SymmetricTiles& tiling, DeviceTable tiles)
-      : product_(product),
+      : encode_(encoder()),
+        product_(product),
         kernel_(tiling.kernel),
         tile_count_(static_cast<int>(tiling.tiles.size())),
         tiles_(std::move(tiles)) {}
 
   [[nodiscard]] SymmetricLaunch launch(const SymmetricMatmul::Operands& o) const {
     const std::int64_t side = product_.x.gram_side();
-    return {.operand = map_of(o.x, product_.x.shape, product_),
-            .result = map_of(o.d, {side, side}, product_),
+    return {.operand = map_of(encode_, o.x, product_.x.shape, product_),
+            .result = map_of(encode_, o.d, {side, side}, product_),
             .kernel = kernel_,
             .summed_over_rows = product_.x.side == GramSide::kColumns,
             .tiles = tiles_.as<const SymmetricTiles::Tile>(),
@@ -74,7 +74,10 @@ class SymmetricPlan {
             .addend_stride = product_.stride};
   }
 
+  [[nodiscard]] int batch() const { return product_.batch; }
+
  private:
+  Encode encode_;
   SymmetricProduct product_;
   SymmetricKernel kernel_;
   int tile_count_;
@@ -83,13 +86,13 @@ class SymmetricPlan {
 
 SymmetricMatmul::SymmetricMatmul(const CudaDevice& device) : device_(device) {
   MUONBENCH_CUDA(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device.ordinal()));
+  if (device.capabilities().syrk) prepare_symmetric_kernels();
 }
 
 SymmetricMatmul::~SymmetricMatmul() = default;
 
 bool SymmetricMatmul::takes(const SymmetricProduct& product) {
-  return product.x.shape.cols % kSymmetricSides == 0 && product.x.gram_side() % kSymmetricSides == 0 &&
-         product.stride % kSymmetricSides == 0;
+  return has_halves(product.x) && product.stride % kSymmetricSides == 0;
 }
 
 const SymmetricPlan& SymmetricMatmul::plan(const SymmetricProduct& product) {
@@ -97,8 +100,9 @@ const SymmetricPlan& SymmetricMatmul::plan(const SymmetricProduct& product) {
                   product.x.shape.rows, product.x.shape.cols, device_.capabilities().device_name);
   std::unique_ptr<SymmetricPlan>& plan = plans_[product];
   if (plan == nullptr) {
-    const SymmetricTiles tiling =
-        tile_symmetric(product.x.gram_side(), product.x.length(), product.batch, multiprocessors_);
+    const SymmetricKernel kernel = product.kernel.value_or(
+        choose_kernel(product.x.gram_side(), product.x.length(), product.batch, multiprocessors_));
+    const SymmetricTiles tiling = tile_symmetric(kernel, product.x.gram_side());
     MUONBENCH_CHECK(std::ssize(tiling.tiles) * product.batch <= std::numeric_limits<int>::max(),
                     "{} tiles of {} matrices", tiling.tiles.size(), product.batch);
     DeviceTable tiles = device_.make_table(tiling.tiles);
@@ -109,6 +113,7 @@ const SymmetricPlan& SymmetricMatmul::plan(const SymmetricProduct& product) {
 
 void SymmetricMatmul::enqueue(const SymmetricPlan& plan, const Operands& operands,
                               cudaStream_t stream) const {
+  if (plan.batch() == 0) return;
   launch_symmetric(plan.launch(operands), multiprocessors_, stream);
 }
 

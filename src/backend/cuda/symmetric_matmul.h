@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "src/backend/cuda/cuda_device.h"
-#include "src/backend/cuda/ns_kernels.h"
+#include "src/backend/cuda/symmetric_tiles.h"
 #include "src/ns/ns_slice.h"
 
 namespace muonbench::cuda {
@@ -20,6 +21,7 @@ struct SymmetricProduct {
   NsSlice x;
   std::int64_t stride = 0;
   int batch = 1;
+  std::optional<SymmetricKernel> kernel{};  ///< the faster one if none is named
   friend auto operator<=>(const SymmetricProduct&, const SymmetricProduct&) = default;
 };
 
@@ -37,13 +39,13 @@ class SymmetricMatmul {
   SymmetricMatmul(const SymmetricMatmul&) = delete;
   SymmetricMatmul& operator=(const SymmetricMatmul&) = delete;
 
-  /// Whether the copy engine can load X, C and D: rows of a multiple of 16 bytes.
+  /// has_halves(), and matrices that begin at a multiple of 16 bytes.
   [[nodiscard]] static bool takes(const SymmetricProduct& product);
   /// Lives as long as this. Throws RuntimeFailure where the device has no such kernel, or for a product that
   /// is not taken.
   [[nodiscard]] const SymmetricPlan& plan(const SymmetricProduct& product);
 
-  /// C is read where beta is not 0. It is symmetric, and D is neither C nor X.
+  /// C is read where beta is not 0; it is symmetric then, and D is another. X and D are two matrices.
   struct Operands {
     void* x = nullptr;
     const void* c = nullptr;

@@ -30,7 +30,25 @@ std::int64_t boxes_multiplied(SymmetricKernel kernel, SymmetricTiles::Tile tile,
   return count;
 }
 
-SymmetricTiles tiles_for(SymmetricKernel kernel, std::int64_t side) {
+/// In steps of one box, of the multiprocessor that has most to do.
+std::int64_t time_of(const SymmetricTiles& tiling, std::int64_t side, std::int64_t length, std::int64_t batch,
+                     int multiprocessors) {
+  std::vector<std::int64_t> busy(static_cast<std::size_t>(multiprocessors));
+  const std::int64_t steps = rounded_up(length, kBoxSide);
+  std::size_t next = 0;
+  for (std::int64_t matrix = 0; matrix < batch; ++matrix)
+    for (const SymmetricTiles::Tile tile : tiling.tiles) {
+      std::int64_t& one = busy[next++ % busy.size()];
+      one += boxes_multiplied(tiling.kernel, tile, rounded_up(side, kBoxSide)) * steps;
+      // Taking turns hides all but the last.
+      if (tiling.kernel == SymmetricKernel::kTogether) one += kStoreSteps;
+    }
+  return *std::ranges::max_element(busy) + (tiling.kernel == SymmetricKernel::kInTurns ? kStoreSteps : 0);
+}
+
+}  // namespace
+
+SymmetricTiles tile_symmetric(SymmetricKernel kernel, std::int64_t side) {
   const TileBoxes boxes = tile_boxes(kernel);
   const std::int64_t box_rows = rounded_up(side, kBoxSide);
   const std::int64_t rows = rounded_up(box_rows, boxes.rows);
@@ -50,41 +68,14 @@ SymmetricTiles tiles_for(SymmetricKernel kernel, std::int64_t side) {
   return result;
 }
 
-/// In steps of one box, of the multiprocessor that has most to do.
-std::int64_t time_of(const SymmetricTiles& tiling, std::int64_t side, std::int64_t length, std::int64_t batch,
-                     int multiprocessors) {
-  std::vector<std::int64_t> busy(static_cast<std::size_t>(multiprocessors));
-  const std::int64_t steps = rounded_up(length, kBoxSide);
-  std::size_t next = 0;
-  for (std::int64_t matrix = 0; matrix < batch; ++matrix)
-    for (const SymmetricTiles::Tile tile : tiling.tiles) {
-      std::int64_t& one = busy[next++ % busy.size()];
-      one += boxes_multiplied(tiling.kernel, tile, rounded_up(side, kBoxSide)) * steps;
-      // Taking turns hides all but the last.
-      if (tiling.kernel == SymmetricKernel::kTogether) one += kStoreSteps;
-    }
-  return *std::ranges::max_element(busy) + (tiling.kernel == SymmetricKernel::kInTurns ? kStoreSteps : 0);
-}
-
-}  // namespace
-
-TileBoxes tile_boxes(SymmetricKernel kernel) {
-  switch (kernel) {
-    case SymmetricKernel::kInTurns: return {2, 2};
-    case SymmetricKernel::kTogether: return {2, 3};
-  }
-  return {};
-}
-
-SymmetricTiles tile_symmetric(std::int64_t side, std::int64_t length, std::int64_t batch,
+SymmetricKernel choose_kernel(std::int64_t side, std::int64_t length, std::int64_t batch,
                               int multiprocessors) {
   MUONBENCH_CHECK(multiprocessors > 0, "{} multiprocessors", multiprocessors);
-  SymmetricTiles in_turns = tiles_for(SymmetricKernel::kInTurns, side);
-  SymmetricTiles together = tiles_for(SymmetricKernel::kTogether, side);
-  const auto time = [&](const SymmetricTiles& tiling) {
-    return time_of(tiling, side, length, batch, multiprocessors);
+  const auto time = [&](SymmetricKernel kernel) {
+    return time_of(tile_symmetric(kernel, side), side, length, batch, multiprocessors);
   };
-  return time(together) < time(in_turns) ? together : in_turns;
+  return time(SymmetricKernel::kTogether) < time(SymmetricKernel::kInTurns) ? SymmetricKernel::kTogether
+                                                                            : SymmetricKernel::kInTurns;
 }
 
 }  // namespace muonbench::cuda

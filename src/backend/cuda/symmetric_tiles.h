@@ -8,7 +8,7 @@
 /// How the lower triangle of a symmetric product is dealt out to multiprocessors. Host code without CUDA.
 namespace muonbench::cuda {
 
-/// Elements a side of the boxes that triangles are made of: what one load brings, and one warpgroup's rows.
+/// Elements a side of the boxes that triangles are made of: what one load brings.
 inline constexpr int kBoxSide = 64;
 
 /// What multiplies.
@@ -32,12 +32,21 @@ struct SymmetricTiles {
 struct TileBoxes {
   int rows, columns;
 };
-[[nodiscard]] TileBoxes tile_boxes(SymmetricKernel kernel);
+[[nodiscard]] constexpr TileBoxes tile_boxes(SymmetricKernel kernel) {
+  switch (kernel) {
+    case SymmetricKernel::kInTurns: return {2, 2};
+    case SymmetricKernel::kTogether: return {2, 3};
+  }
+  return {};
+}
 
 /// Every box on or below the diagonal of a (side, side) matrix is in one tile; what is above it in the same
-/// tile is not stored. Of the kernels the one that ends first when multiprocessors take the tiles of `batch`
+/// tile is not stored.
+[[nodiscard]] SymmetricTiles tile_symmetric(SymmetricKernel kernel, std::int64_t side);
+
+/// Of the kernels the one that ends first when multiprocessors take the tiles of `batch`
 /// matrices in turn, each a sum over `length`.
-[[nodiscard]] SymmetricTiles tile_symmetric(std::int64_t side, std::int64_t length, std::int64_t batch,
+[[nodiscard]] SymmetricKernel choose_kernel(std::int64_t side, std::int64_t length, std::int64_t batch,
                                             int multiprocessors);
 
 }  // namespace muonbench::cuda

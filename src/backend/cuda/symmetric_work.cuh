@@ -23,7 +23,7 @@ constexpr int kOfWarpgroup = 1, kTurn = kOfWarpgroup + kMultiplying;
 
 template <SymmetricKernel kKernel>
 struct Sizes {
-  static constexpr int kRows = 2, kColumns = kKernel == SymmetricKernel::kInTurns ? 2 : 3;
+  static constexpr int kRows = tile_boxes(kKernel).rows, kColumns = tile_boxes(kKernel).columns;
   static constexpr int kStages = kKernel == SymmetricKernel::kInTurns ? 6 : 4;
   static constexpr int kStageBytes = (kRows + kColumns) * kBoxBytes;
   static constexpr int kSharedBytes =

@@ -33,6 +33,12 @@ template <int kOpen>
 __device__ __forceinline__ void wait_for_products() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kOpen) : "memory");
 }
+/// Ties the sums to what was waited for, which the compiler does not know.
+template <int kCount>
+__device__ __forceinline__ void sums_are_done(float (&sums)[kCount]) {
+#pragma unroll
+  for (float& sum : sums) asm volatile("" : "+f"(sum)::"memory");
+}
 
 // clang-format off
 #define MUONBENCH_SUMS_8(i) \
