@@ -113,6 +113,7 @@ __device__ __forceinline__ void idle(Ring<S>& ring, int steps, const Warpgroup& 
     wait_for(ring.full + 8 * ring.stage, ring.parity);
     arrive(ring.empty + 8 * ring.stage);
   }
+  __syncwarp();
   self.sync();
 }
 
