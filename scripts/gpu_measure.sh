@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Measures what this machine's GPUs can show, with programs that are built already (bazel build --config=cuda //:muonbench
-# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some five minutes (on one GPU; some six on two):
+# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some six minutes:
 #   scripts/gpu_measure.sh FOLDER [NAME]      NAME: only results whose names hold it
 # One GPU: its pieces (gpu_bench), a whole model on one rank, and 8 ranks that share it. Several: whole models and plain
 # collectives over NCCL. Results are JSON files in FOLDER; their tables (scripts/gpu_table.py) come last.
@@ -68,6 +68,7 @@ step() {
 if [ "$gpus" -eq 1 ]; then
   bench gpu_bench 200 1 "$gpu_bench"
   step 1 llama3_8b_1gpu llama3_8b_1gpu
+  step 1 llama3_8b_1gpu_syrk llama3_8b_1gpu --set muon.ns_algorithm=syrk
   step 8 qwen3_30b_a3b_8ranks_1gpu qwen3_30b_a3b_8ranks_1gpu
   step 8 qwen3_30b_a3b_8ranks_1gpu_batched qwen3_30b_a3b_8ranks_1gpu \
     --set muon.ns_batch_size=16 --set run.verify=false --set 'modes=["layer_sharded","duplicated"]'
@@ -82,6 +83,8 @@ else
   step $ranks llama3_8b_${ranks}gpus_tp2 llama3_8b_${ranks}gpus --set run.timing=phases \
     --set parallelism.gtp_remat=$((ranks / 2)) --set parallelism.tp=2
   step $ranks qwen3_30b_a3b_${ranks}gpus qwen3_30b_a3b_${ranks}gpus --set run.timing=phases
+  step $ranks llama3_8b_${ranks}gpus_syrk llama3_8b_${ranks}gpus --set run.timing=phases \
+    --set muon.ns_algorithm=syrk --set 'modes=["layer_sharded","duplicated"]'
   # Ways to travel, each beside the default's run above: bytes, memory, and how much of exchange and NS goes on at once.
   for way in exchange=fused return_dtype=bf16 exchange_chunks=4 exchange_chunks=16; do
     step $ranks llama3_8b_${ranks}gpus_"${way//=/_}" llama3_8b_${ranks}gpus --set run.timing=phases \
