@@ -210,13 +210,13 @@ ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs, const std
   info.decisions = decisions(mode, inputs);
   for (std::size_t r = 0; r < costs.size(); ++r)
     info.ranks.push_back(rank_info(costs[r], inputs.grid, WorldRank(static_cast<int>(r))));
-  if (mode.muon == MuonUse::kMuon)
+  if (mode.muon == MuonUse::kMuon) {
     info.ns_cost_max_over_mean =
         imbalance(costs, [](const RankCosts& one) { return static_cast<double>(one.counts.ns_cost); });
-  if (mode.muon == MuonUse::kMuon)
     info.ns_whole =
         std::accumulate(costs.begin(), costs.end(), std::int64_t{0},
                         [](std::int64_t sum, const RankCosts& one) { return sum + one.counts.ns_whole; });
+  }
   info.state_max_over_mean =
       imbalance(costs, [](const RankCosts& one) { return static_cast<double>(one.memory.state_bytes); });
   return info;

@@ -34,6 +34,7 @@ NsProducts::NsProducts(CudaDevice& device, Multipliers& multipliers, const NsSli
       multipliers_(multipliers),
       slice_(slice),
       layout_(ns_scratch_layout(slice)),
+      syrk_(options.algorithm == NsAlgorithm::kSyrk),
       storage_(options.storage),
       scratch_(scratch),
       count_(count) {
@@ -50,12 +51,11 @@ NsProducts::NsProducts(CudaDevice& device, Multipliers& multipliers, const NsSli
   product.lda = product.ldb = cols;
   product.transpose_a = by_rows;
   product.transpose_b = !by_rows;
-  const bool syrk = options.algorithm == NsAlgorithm::kSyrk;
   const auto square = [&](const NsSlice& x) {
     const SymmetricProduct half{x, product.stride, count};
-    if (syrk && product.storage == DType::kBf16 && SymmetricMatmul::takes(half))
+    if (syrk_ && product.storage == DType::kBf16 && SymmetricMatmul::takes(half))
       return Square{.half = &multipliers.symmetric.plan(half)};
-    return Square{.whole = &multipliers.general.plan(product), .mirrored = syrk};
+    return Square{.whole = &multipliers.general.plan(product)};
   };
   gram_ = square(slice);
   product.transpose_a = product.transpose_b = false;
@@ -85,7 +85,7 @@ void NsProducts::enqueue(const Square& square, const SquareOperands& o, Queue qu
   multipliers_.general.enqueue(
       *square.whole, {.a = o.x, .b = o.x, .c = o.addend, .d = o.out, .alpha = o.alpha, .beta = o.beta},
       device_.workspace(queue), stream);
-  if (square.mirrored)
+  if (syrk_)
     launch_mirror(batch_of(o.out, slice_.gram_side() * slice_.gram_side()), slice_.gram_side(), stream);
 }
 

@@ -31,11 +31,10 @@ class NsProducts {
   void enqueue_step(int step, const NsCoefficients& coefficients, Queue queue) const;
 
  private:
-  /// A symmetric product of a batch, by whichever of the two there is; mirrored where that is asked for.
+  /// A symmetric product of a batch, by whichever of the two there is.
   struct Square {
     const SymmetricPlan* half = nullptr;
     const MatmulPlan* whole = nullptr;
-    bool mirrored = false;
   };
   /// out <- alpha x x^T + beta addend, as `square` says.
   struct SquareOperands {
@@ -52,6 +51,7 @@ class NsProducts {
   Multipliers& multipliers_;
   NsSlice slice_;
   NsScratchLayout layout_;
+  bool syrk_;  ///< what is multiplied whole is mirrored
   DType storage_;
   void* scratch_;
   int count_;

@@ -33,16 +33,18 @@ __device__ void load(const CUtensorMap& operand, const Work& work, Ring<S> ring)
   }
 }
 
-/// products() for each step of a tile, on the ring's stage; then over() with the last of them running. A
-/// stage is free again once the products that read it are done.
-template <class S, class Products, class Over>
+/// products(offset) for each 16 numbers that the sums of a tile go over, at that offset in the boxes of the
+/// ring's stage; then over() with the last of them running. A stage is free again once the products that read
+/// it are done.
+template <class S, Major kMajor, class Products, class Over>
 __device__ __forceinline__ void over_steps(Ring<S>& ring, int steps, const Warpgroup& self, Products products,
                                            Over over) {
   int last = -1;
   for (int step = 0; step < steps; ++step) {
     wait_for(ring.full + 8 * ring.stage, ring.parity);
     begin_products();
-    products();
+#pragma unroll
+    for (int k = 0; k < kBoxSide / 16; ++k) products(summed_offset<kMajor>(k));
     end_products();
     wait_for_products<1>();
     if (last >= 0 && self.leads) arrive(ring.empty + 8 * last);
@@ -71,16 +73,12 @@ __device__ __forceinline__ void tile_in_turn(const CUtensorMap& result, const Wo
   Sums<4 * 32> sums;
   // The other's loads come first in the ring, and a barrier's phases are told apart by parity alone.
   sync_part<kMultiplying * kWarpgroup>(kTurn + self.index);
-  over_steps(
+  over_steps<S, kMajor>(
       ring, work.steps, self,
-      [&] {
-#pragma unroll
-        for (int k = 0; k < kBoxSide / 16; ++k) {
-          const std::uint32_t offset = summed_offset<kMajor>(k);
-          const std::uint64_t columns = describe_operand(ring.at(S::kRows) + offset);
-          multiply<kFirst * kBoxSide, kMajor>(sums.of, describe_operand(ring.at(0) + offset), columns);
-          multiply<2 * kBoxSide, kMajor>(sums.of + 64, describe_operand(ring.at(1) + offset), columns);
-        }
+      [&](std::uint32_t offset) {
+        const std::uint64_t columns = describe_operand(ring.at(S::kRows) + offset);
+        multiply<kFirst * kBoxSide, kMajor>(sums.of, describe_operand(ring.at(0) + offset), columns);
+        multiply<2 * kBoxSide, kMajor>(sums.of + 64, describe_operand(ring.at(1) + offset), columns);
       },
       [&] { arrive_part<kMultiplying * kWarpgroup>(kTurn + 1 - self.index); });
   sums_are_done(sums.of);
@@ -122,15 +120,11 @@ template <class S, Major kMajor, int kColumns>
 __device__ __forceinline__ void row_of_tile(const CUtensorMap& result, const Work& work, Place place,
                                             Ring<S>& ring, const Warpgroup& self) {
   Sums<kColumns * 32> sums;
-  over_steps(
+  over_steps<S, kMajor>(
       ring, work.steps, self,
-      [&] {
-#pragma unroll
-        for (int k = 0; k < kBoxSide / 16; ++k) {
-          const std::uint32_t offset = summed_offset<kMajor>(k);
-          multiply<kColumns * kBoxSide, kMajor>(sums.of, describe_operand(ring.at(self.index) + offset),
-                                                describe_operand(ring.at(S::kRows) + offset));
-        }
+      [&](std::uint32_t offset) {
+        multiply<kColumns * kBoxSide, kMajor>(sums.of, describe_operand(ring.at(self.index) + offset),
+                                              describe_operand(ring.at(S::kRows) + offset));
       },
       [] {});
   sums_are_done(sums.of);
