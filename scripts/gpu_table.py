@@ -165,7 +165,7 @@ def main(arguments):
         except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
             print(f"gpu_table.py: {file}: not a result: {error!r}", file=sys.stderr)
             continue
-        print("\n\n".join(blocks), end="\n\n")
+        print(f"{file.name}: " + "\n\n".join(blocks), end="\n\n")
         shown += 1
     return 0 if shown else 1
 

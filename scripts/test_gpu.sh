@@ -185,13 +185,13 @@ done
 
 if [ "$gpu_count" -gt 1 ]; then
   step "transports, $gpu_count ranks on as many GPUs" 60 "${all[@]}" "${job[@]}" "$gpu_count" "$comm_test"
-  step "parity over nccl, $gpu_count ranks" 120 "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$parity_test"
-  step "whole weights on replicas over nccl, $gpu_count ranks" 120 \
+  step "parity over nccl, $gpu_count ranks" 240 "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$parity_test"
+  step "whole weights on replicas over nccl, $gpu_count ranks" 240 \
     "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$layer_wise_test"
-  step "closed forms over nccl, $gpu_count ranks" 90 \
+  step "closed forms over nccl, $gpu_count ranks" 240 \
     "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$closed_forms_test"
-  step "fp64 reference over nccl, $gpu_count ranks" 90 "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$fp64_test"
-  step "every mode and way to travel over nccl, $gpu_count ranks" 240 \
+  step "fp64 reference over nccl, $gpu_count ranks" 180 "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$fp64_test"
+  step "every mode and way to travel over nccl, $gpu_count ranks" 360 \
     "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$every_mode_test"
   step "golden files over nccl, $gpu_count ranks" 60 "${all[@]}" "${job[@]}" "$gpu_count" "${golden_words[@]}"
 else
