@@ -149,8 +149,9 @@ RunSettings with_backend_checked(const Key& top, RunSettings run, const ConfigVo
   const Key transport = top.at("run.transport");
   if (!transport.present())
     run.transport = run.backend == Backend::kCuda ? Transport::kNccl : Transport::kMpi;
-  if (run.transport == Transport::kNccl && run.backend == Backend::kCpu)
-    transport.reject("mpi, as run.backend is cpu and nccl moves device memory alone");
+  if (run.transport != Transport::kMpi && run.backend == Backend::kCpu)
+    transport.reject(text("mpi, as run.backend is cpu and {} moves device memory alone",
+                          name_in(kTransportNames, run.transport)));
   return run;
 }
 

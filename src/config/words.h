@@ -27,7 +27,7 @@ enum class GtpOnlyHomes { kColumn, kSingle, kAuto };
 enum class Timing { kStep, kPhases };
 enum class GlobalFill { kRandom, kOnes, kZeros };
 enum class Backend { kCpu, kCuda };
-enum class Transport { kMpi, kNccl };
+enum class Transport { kMpi, kNccl, kCopyEngine };
 
 template <class E, std::size_t N>
 using NameTable = std::array<std::pair<E, std::string_view>, N>;
@@ -64,8 +64,8 @@ inline constexpr NameTable<Timing, 2> kTimingNames = {{{Timing::kStep, "step"}, 
 inline constexpr NameTable<GlobalFill, 3> kGlobalFillNames = {
     {{GlobalFill::kRandom, "random"}, {GlobalFill::kOnes, "ones"}, {GlobalFill::kZeros, "zeros"}}};
 inline constexpr NameTable<Backend, 2> kBackendNames = {{{Backend::kCpu, "cpu"}, {Backend::kCuda, "cuda"}}};
-inline constexpr NameTable<Transport, 2> kTransportNames = {
-    {{Transport::kMpi, "mpi"}, {Transport::kNccl, "nccl"}}};
+inline constexpr NameTable<Transport, 3> kTransportNames = {
+    {{Transport::kMpi, "mpi"}, {Transport::kNccl, "nccl"}, {Transport::kCopyEngine, "copy_engine"}}};
 inline constexpr NameTable<DType, 2> kDTypeNames = {{{DType::kBf16, "bf16"}, {DType::kFp32, "fp32"}}};
 
 template <class E, std::size_t N>

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Both transports of GPU memory. Ranks share a GPU where there are too few, which nccl alone refuses.
+// All transports of GPU memory. Ranks share a GPU where there are too few, which nccl alone refuses.
 #include <memory>
 #include <set>
 #include <string>
@@ -11,6 +11,9 @@
 #include "tests/conformance/device_array.h"
 #include <gtest/gtest.h>
 
+#include "src/backend/cuda/copy_engine_comm.h"
+#include "src/backend/cuda/cuda_device.h"
+#include "src/backend/mpi/mpi_comm.h"
 #include "src/backend/mpi/mpi_control_plane.h"
 #include "src/backend/mpi/mpi_runtime.h"
 #include "src/backend/select.h"
@@ -35,10 +38,19 @@ bool each_rank_has_a_gpu() {
   return control.broadcast(different.size() == gpus.size() ? "yes" : "no") == "yes";
 }
 
+/// copy_engine takes sums from a transport beside it: here one that takes several ranks on a GPU.
+std::unique_ptr<Comm> make_group(const std::string& transport, Device& device, int color, int key) {
+  if (transport != "copy_engine" || each_rank_has_a_gpu())
+    return make_comm(transport, device, runtime(), color, key);
+  return cuda::make_copy_engine_comm(dynamic_cast<cuda::CudaDevice&>(device),
+                                     make_mpi_comm(runtime(), color, key),
+                                     make_comm("mpi", device, runtime(), color, key));
+}
+
 void in_group(const std::string& transport, int color, int key, const RankBody& body) {
   if (transport == "nccl" && !each_rank_has_a_gpu()) GTEST_SKIP() << "more ranks than GPUs";
   const auto device = make_device("cuda", runtime().local_rank());
-  const auto comm = make_comm(transport, *device, runtime(), color, key);
+  const auto comm = make_group(transport, *device, color, key);
   body(*comm, *device);
 }
 
@@ -58,7 +70,8 @@ CommCase halves_case(const std::string& transport) {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, CommConformance,
                          testing::Values(world_case("mpi"), halves_case("mpi"), world_case("nccl"),
-                                         halves_case("nccl")),
+                                         halves_case("nccl"), world_case("copy_engine"),
+                                         halves_case("copy_engine")),
                          [](const testing::TestParamInfo<CommCase>& each) { return each.param.name; });
 
 class GpuTransport : public testing::TestWithParam<std::string> {
@@ -66,7 +79,7 @@ class GpuTransport : public testing::TestWithParam<std::string> {
   void SetUp() override {
     if (GetParam() == "nccl" && !each_rank_has_a_gpu()) GTEST_SKIP() << "more ranks than GPUs";
     device_ = make_device("cuda", runtime().local_rank());
-    comm_ = make_comm(GetParam(), *device_, runtime(), 0, runtime().rank().value());
+    comm_ = make_group(GetParam(), *device_, 0, runtime().rank().value());
   }
   Device& device() { return *device_; }
   Comm& comm() { return *comm_; }
@@ -91,7 +104,7 @@ class GpuTransport : public testing::TestWithParam<std::string> {
   std::unique_ptr<Comm> comm_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Cuda, GpuTransport, testing::Values("mpi", "nccl"),
+INSTANTIATE_TEST_SUITE_P(Cuda, GpuTransport, testing::Values("mpi", "nccl", "copy_engine"),
                          [](const testing::TestParamInfo<std::string>& each) { return each.param; });
 
 TEST_P(GpuTransport, KeepsRunningAfterALargerTransferWasPrepared) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/cuda/cuda_device.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -118,8 +119,10 @@ std::string CudaDevice::pci() const { return capabilities_.pci.value_or(""); }
 Buffer CudaDevice::allocate(Bytes size, MemoryUse use) {
   MUONBENCH_CHECK(size >= Bytes(0), "{} bytes of {}", size.value(), name_of(use));
   if (size == Bytes(0)) return {};
+  auto taken = static_cast<std::size_t>(size.value());
+  if (use == MemoryUse::kExchange) taken = (taken + kExportedBlock - 1) / kExportedBlock * kExportedBlock;
   void* data = nullptr;
-  const cudaError_t result = cudaMalloc(&data, static_cast<std::size_t>(size.value()));
+  const cudaError_t result = cudaMalloc(&data, taken);
   if (result == cudaErrorMemoryAllocation) {
     static_cast<void>(cudaGetLastError());  // said once, here
     std::size_t available = 0, total = 0;
@@ -127,6 +130,7 @@ Buffer CudaDevice::allocate(Bytes size, MemoryUse use) {
     fail_allocation(use, size, Bytes(static_cast<std::int64_t>(available)), allocated_);
   }
   MUONBENCH_CUDA(result);
+  if (use == MemoryUse::kExchange) exchange_allocations_[static_cast<std::byte*>(data)] = size;
   allocated_.at(index_of(use)) += size;
   account_->add(size.value());
   return {data, size, use, this, &CudaDevice::free};
@@ -135,8 +139,18 @@ Buffer CudaDevice::allocate(Bytes size, MemoryUse use) {
 void CudaDevice::free(void* device, void* data, Bytes size, MemoryUse use) noexcept {
   auto* self = static_cast<CudaDevice*>(device);
   MUONBENCH_CUDA_NOEXCEPT(cudaFree(data));
+  self->exchange_allocations_.erase(static_cast<std::byte*>(data));
   self->allocated_[index_of(use)] -= size;
   self->account_->add(-size.value());
+}
+
+std::byte* CudaDevice::exchange_allocation(const void* data) const {
+  const auto* const at = static_cast<const std::byte*>(data);
+  const auto above = std::ranges::find_if(exchange_allocations_, [at](const auto& one) {
+    return one.first <= at && at < one.first + one.second.value();
+  });
+  MUONBENCH_CHECK(above != exchange_allocations_.end(), "memory of another use than exchange goes to peers");
+  return above->first;
 }
 
 Bytes CudaDevice::allocated(MemoryUse use) const { return allocated_.at(index_of(use)); }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,9 @@
 namespace muonbench::cuda {
 
 struct Multipliers;
+
+/// Allocations below this share a block with others, which peers that map one of them would get as well.
+inline constexpr std::size_t kExportedBlock = std::size_t{2} << 20U;
 
 /// GPUs that this process may use; CUDA_VISIBLE_DEVICES is respected. 0 also where there is no driver.
 [[nodiscard]] int visible_devices();
@@ -67,6 +72,9 @@ class CudaDevice final : public Device {
   /// kMatmulWorkspace bytes that only this queue's products use.
   [[nodiscard]] void* workspace(Queue queue) const;
   [[nodiscard]] int ordinal() const { return ordinal_; }
+  /// The begin of the allocation of use exchange that holds `data`. Such allocations are whole
+  /// kExportedBlocks, so that peers can map them.
+  [[nodiscard]] std::byte* exchange_allocation(const void* data) const;
   /// "0000:1b:00.0"
   [[nodiscard]] std::string pci() const;
   /// A copy of `host` in device memory.
@@ -97,6 +105,7 @@ class CudaDevice final : public Device {
   Capabilities capabilities_;
   std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
   std::array<Bytes, kAllMemoryUses.size()> allocated_{};
+  std::map<std::byte*, Bytes> exchange_allocations_;  ///< by begin
   std::unique_ptr<Multipliers> multipliers_;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::vector<Queue> released_;

@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "src/backend/cuda/nccl_check.h"
 #include "src/backend/cuda/nccl_handle.h"
-#include "src/backend/cuda/own_block.h"
+#include "src/backend/cuda/stream_transfer.h"
 #include "src/backend/mpi/mpi_comm.h"
 #include "src/backend/peer_transfers.h"
 #include "src/backend/reductions.h"
@@ -47,13 +48,15 @@ class Group {
       : device(on),
         size(group_size),
         rank(own_rank),
-        stream(make_stream()),
-        own_copies(make_stream()),
         nccl(id, group_size, own_rank),
         watch_(on.watch({[this] { nccl.poll(); }, [this] { nccl.abort(); }})) {}
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
   ~Group() { device.end_watch(watch_); }
+
+  void check_usable(std::string_view collective) const {
+    MUONBENCH_CHECK(nccl.get() != nullptr, "{} on a communicator that failed", collective);
+  }
 
   /// What `enqueue` calls, as one group. A failure ends all communicators of the device, so that none keeps
   /// kernels that wait for a peer.
@@ -76,7 +79,7 @@ class Group {
 
   CudaDevice& device;
   int size, rank;
-  OwnedStream stream, own_copies;  ///< what travels, and own blocks beside it
+  TravelStreams streams;
   NcclHandle nccl;
   TrafficCounters counters;
 
@@ -92,14 +95,10 @@ ncclDataType_t datatype_of(DType dtype) {
   return ncclNumTypes;
 }
 
-class NcclTransfer final : public Transfer {
+class NcclTransfer final : public StreamTransfer {
  public:
   NcclTransfer(std::shared_ptr<Group> group, PeerTransfers work)
-      : group_(std::move(group)),
-        work_(std::move(work)),
-        ready_(make_event()),
-        copied_(make_event()),
-        done_(make_event()) {
+      : StreamTransfer(group->device, group->streams), group_(std::move(group)), work_(std::move(work)) {
     for (int peer = 0; peer < group_->size; ++peer) {
       const auto at = static_cast<std::size_t>(peer);
       if (peer != group_->rank && (work_.sends[at].size > 0 || work_.receives[at].size > 0))
@@ -107,47 +106,30 @@ class NcclTransfer final : public Transfer {
     }
   }
 
-  void start(Queue queue) override {
-    MUONBENCH_CHECK(group_->nccl.get() != nullptr, "{} on a communicator that failed", work_.collective);
-    const cudaStream_t stream = group_->stream.get();
-    MUONBENCH_CUDA(cudaEventRecord(ready_.get(), group_->device.stream(queue)));
-    MUONBENCH_CUDA(cudaStreamWaitEvent(stream, ready_.get(), 0));
-    if (work_.moves_own_block()) start_own_copy();
-    if (!peers_.empty()) group_->in_one_group([&] { enqueue_messages(stream); });
-    if (work_.moves_own_block()) MUONBENCH_CUDA(cudaStreamWaitEvent(stream, copied_.get(), 0));
-    MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
+ private:
+  void enqueue() override {
+    group_->check_usable(work_.collective);
+    enqueue_own_copy(work_);
+    if (!peers_.empty()) group_->in_one_group([this] { enqueue_messages(); });
     count_collective(group_->counters, work_);
   }
 
-  void wait(Queue queue) override {
-    MUONBENCH_CUDA(cudaStreamWaitEvent(group_->device.stream(queue), done_.get(), 0));
-  }
-
- private:
-  void start_own_copy() {
-    const cudaStream_t beside = group_->own_copies.get();
-    MUONBENCH_CUDA(cudaStreamWaitEvent(beside, ready_.get(), 0));
-    copy_own_block(work_, beside);
-    MUONBENCH_CUDA(cudaEventRecord(copied_.get(), beside));
-  }
-
-  void enqueue_messages(cudaStream_t stream) {
+  void enqueue_messages() const {
     const ncclComm_t comm = group_->nccl.get();
     const ncclDataType_t type = datatype_of(work_.dtype);
     for (const int peer : peers_) {
       const BoundSegment& send = work_.sends[static_cast<std::size_t>(peer)];
       const BoundSegment& receive = work_.receives[static_cast<std::size_t>(peer)];
       if (send.size > 0)
-        MUONBENCH_NCCL(ncclSend(send.data, static_cast<std::size_t>(send.size), type, peer, comm, stream));
+        MUONBENCH_NCCL(ncclSend(send.data, static_cast<std::size_t>(send.size), type, peer, comm, stream()));
       if (receive.size > 0)
         MUONBENCH_NCCL(
-            ncclRecv(receive.data, static_cast<std::size_t>(receive.size), type, peer, comm, stream));
+            ncclRecv(receive.data, static_cast<std::size_t>(receive.size), type, peer, comm, stream()));
     }
   }
 
   std::shared_ptr<Group> group_;
   PeerTransfers work_;
-  OwnedEvent ready_, copied_, done_;
   std::vector<int> peers_;  // with which something is exchanged
 };
 
@@ -167,58 +149,49 @@ bool is_even_scatter(const Reductions& work, std::size_t first) {
   return true;
 }
 
-class NcclReduction final : public Transfer {
+class NcclReduction final : public StreamTransfer {
  public:
   NcclReduction(std::shared_ptr<Group> group, Reductions work)
-      : group_(std::move(group)), work_(std::move(work)), ready_(make_event()), done_(make_event()) {}
+      : StreamTransfer(group->device, group->streams), group_(std::move(group)), work_(std::move(work)) {}
 
-  void start(Queue queue) override {
-    MUONBENCH_CHECK(group_->nccl.get() != nullptr, "{} on a communicator that failed", work_.collective);
-    const cudaStream_t stream = group_->stream.get();
-    MUONBENCH_CUDA(cudaEventRecord(ready_.get(), group_->device.stream(queue)));
-    MUONBENCH_CUDA(cudaStreamWaitEvent(stream, ready_.get(), 0));
-    if (!work_.pieces.empty()) group_->in_one_group([&] { enqueue_pieces(stream); });
-    MUONBENCH_CUDA(cudaEventRecord(done_.get(), stream));
+ private:
+  void enqueue() override {
+    group_->check_usable(work_.collective);
+    if (!work_.pieces.empty()) group_->in_one_group([this] { enqueue_pieces(); });
     count_collective(group_->counters, work_);
   }
 
-  void wait(Queue queue) override {
-    MUONBENCH_CUDA(cudaStreamWaitEvent(group_->device.stream(queue), done_.get(), 0));
-  }
-
- private:
-  void enqueue_pieces(cudaStream_t stream) const {
+  void enqueue_pieces() const {
     for (std::size_t i = 0; i < work_.pieces.size();) {
       if (is_even_scatter(work_, i)) {
-        scatter(work_.pieces[i], stream);
+        scatter(work_.pieces[i]);
         i += static_cast<std::size_t>(work_.ranks);
       } else {
-        reduce(work_.pieces[i], stream);
+        reduce(work_.pieces[i]);
         ++i;
       }
     }
   }
 
-  void scatter(const ReducedPiece& first, cudaStream_t stream) const {
+  void scatter(const ReducedPiece& first) const {
     std::byte* const mine = static_cast<std::byte*>(first.data) +
                             group_->rank * bytes_of(Elements(first.size), work_.dtype).value();
     MUONBENCH_NCCL(ncclReduceScatter(first.data, mine, static_cast<std::size_t>(first.size),
-                                     datatype_of(work_.dtype), ncclSum, group_->nccl.get(), stream));
+                                     datatype_of(work_.dtype), ncclSum, group_->nccl.get(), stream()));
   }
 
-  void reduce(const ReducedPiece& piece, cudaStream_t stream) const {
+  void reduce(const ReducedPiece& piece) const {
     const auto size = static_cast<std::size_t>(piece.size);
     const ncclComm_t comm = group_->nccl.get();
     const ncclDataType_t type = datatype_of(work_.dtype);
     if (piece.root == ReducedPiece::kEveryRank)
-      MUONBENCH_NCCL(ncclAllReduce(piece.data, piece.data, size, type, ncclSum, comm, stream));
+      MUONBENCH_NCCL(ncclAllReduce(piece.data, piece.data, size, type, ncclSum, comm, stream()));
     else
-      MUONBENCH_NCCL(ncclReduce(piece.data, piece.data, size, type, ncclSum, piece.root, comm, stream));
+      MUONBENCH_NCCL(ncclReduce(piece.data, piece.data, size, type, ncclSum, piece.root, comm, stream()));
   }
 
   std::shared_ptr<Group> group_;
   Reductions work_;
-  OwnedEvent ready_, done_;
 };
 
 class NcclComm final : public Comm {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "src/backend/cuda/driver_entry.h"
 #include "src/backend/cuda/symmetric_kernels.h"
 #include "src/base/check.h"
 
@@ -13,18 +14,6 @@ namespace muonbench::cuda {
 namespace {
 
 using Encode = decltype(&cuTensorMapEncodeTiled);
-
-/// From the driver that is there: no library to link.
-Encode encoder() {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  constexpr unsigned kSince = 12000;
-  MUONBENCH_CUDA(
-      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, kSince, cudaEnableDefault, &result));
-  MUONBENCH_CHECK(result == cudaDriverEntryPointSuccess && found != nullptr, "driver entry point: {}",
-                  static_cast<int>(result));
-  return reinterpret_cast<Encode>(found);
-}
 
 /// A batch of row-major matrices without gaps, in boxes of kBoxSide a side.
 CUtensorMap map_of(Encode encode, void* data, Shape matrix, const SymmetricProduct& product) {
@@ -51,7 +40,7 @@ CUtensorMap map_of(Encode encode, void* data, Shape matrix, const SymmetricProdu
 class SymmetricPlan {
  public:
   SymmetricPlan(const SymmetricProduct& product, const SymmetricTiles& tiling, DeviceTable tiles)
-      : encode_(encoder()),
+      : encode_(driver_function<Encode>("cuTensorMapEncodeTiled", 12000)),
         product_(product),
         kernel_(tiling.kernel),
         tile_count_(static_cast<int>(tiling.tiles.size())),

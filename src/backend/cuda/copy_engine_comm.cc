@@ -1,0 +1,230 @@
+// Copyright (c) 2026 the muonbench authors.
+// SPDX-License-Identifier: Apache-2.0
+#include "src/backend/cuda/copy_engine_comm.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "src/backend/cuda/host_exchange.h"
+#include "src/backend/cuda/own_block.h"
+#include "src/backend/cuda/peer_memory.h"
+#include "src/backend/cuda/stream_transfer.h"
+#include "src/backend/cuda/stream_values.h"
+#include "src/base/check.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+
+namespace muonbench::cuda {
+namespace {
+
+/// What peers tell a rank, in its memory, by group rank: how many runs its memory may be written for, and
+/// how many of its blocks have arrived.
+class Signals {
+ public:
+  Signals(const CudaDevice& device, int ranks) : ranks_(ranks), memory_(device.make_table(Words(words(ranks)))) {}
+
+  [[nodiscard]] std::uint32_t* begin() const { return memory_.as<std::uint32_t>(); }
+  [[nodiscard]] std::size_t bytes() const { return words(ranks_) * sizeof(std::uint32_t); }
+  [[nodiscard]] static std::uint32_t* may_write(std::uint32_t* begin, int peer) { return begin + peer * kLine; }
+  [[nodiscard]] static std::uint32_t* arrived(std::uint32_t* begin, int peer) {
+    return may_write(begin, peer) + kLine / 2;
+  }
+
+ private:
+  using Words = std::vector<std::uint32_t>;
+  static constexpr int kLine = 64;  // words; no two ranks write next to one another
+  [[nodiscard]] static std::size_t words(int ranks) {
+    const std::size_t used = static_cast<std::size_t>(ranks) * kLine;
+    constexpr std::size_t kBlock = kExportedBlock / sizeof(std::uint32_t);
+    return (used + kBlock - 1) / kBlock * kBlock;
+  }
+
+  int ranks_;
+  DeviceTable memory_;
+};
+
+/// What a communicator and its transfers share; it lives until the last of them is gone.
+class Group {
+ public:
+  Group(CudaDevice& on, std::unique_ptr<Comm> host_comm, std::unique_ptr<Comm> sums_comm)
+      : device(on),
+        host(std::move(host_comm)),
+        sums(std::move(sums_comm)),
+        signals_(on, host->size()) {
+    const std::vector<ExportedAddress> from_peers = exchange_on_host(
+        *host, std::vector<ExportedAddress>(ranks(), exported_allocation(signals_.begin())));
+    for (int peer = 0; peer < host->size(); ++peer)
+      peer_signals_.push_back(peer == host->rank() ? PeerAddress{}
+                                                   : memory.map(from_peers[static_cast<std::size_t>(peer)], peer));
+    watch_ = device.watch({[] {}, [this] { give_up(); }});
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group() {
+    device.end_watch(watch_);
+    let_go(peer_signals_);
+  }
+
+  [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(host->size()); }
+
+  /// Once it returns, no peer reads or writes memory of this rank by what its own such addresses were for.
+  /// While an exception is on its way nobody is waited for: peers may be gone, or wait elsewhere.
+  void let_go(std::vector<PeerAddress>& addresses) noexcept {
+    if (std::uncaught_exceptions() > 0) {
+      addresses.clear();
+      return;
+    }
+    MUONBENCH_CUDA_NOEXCEPT(cudaStreamSynchronize(streams.between_ranks.get()));
+    addresses.clear();
+    try {
+      static_cast<void>(exchange_on_host(*host, std::vector<std::uint16_t>(ranks())));
+    } catch (const std::exception& error) {
+      log_error(text("transport copy_engine: peers cannot be met: {}", error.what()));
+    }
+  }
+
+  /// The number of a new run, the same on all ranks: they start transfers in one order.
+  [[nodiscard]] std::uint32_t next_run() {
+    MUONBENCH_CHECK(!gave_up_, "a transfer on a communicator that failed");
+    return ++run_;
+  }
+  /// `peer` may write here for this run, and is told that all it gets has arrived.
+  void let_write(int peer, std::uint32_t run) const {
+    values_.write(streams.between_ranks.get(), Signals::may_write(signals_of(peer), host->rank()), run);
+  }
+  void tell_arrived(int peer, std::uint32_t run) const {
+    values_.write(streams.between_ranks.get(), Signals::arrived(signals_of(peer), host->rank()), run);
+  }
+  void wait_to_write(int peer, std::uint32_t run) const {
+    values_.wait(streams.between_ranks.get(), Signals::may_write(signals_.begin(), peer), run);
+  }
+  void wait_for_block(int peer, std::uint32_t run) const {
+    values_.wait(streams.between_ranks.get(), Signals::arrived(signals_.begin(), peer), run);
+  }
+
+  CudaDevice& device;
+  std::unique_ptr<Comm> host, sums;
+  TravelStreams streams;
+  PeerMemory memory;
+  TrafficCounters counters;
+
+ private:
+  [[nodiscard]] std::uint32_t* signals_of(int peer) const {
+    return reinterpret_cast<std::uint32_t*>(peer_signals_[static_cast<std::size_t>(peer)].data);
+  }
+
+  /// All that this rank waits for counts as having happened.
+  void give_up() {
+    gave_up_ = true;
+    constexpr std::uint32_t kAhead = std::uint32_t{1} << 30U;
+    const std::vector<std::uint32_t> late(signals_.bytes() / sizeof(std::uint32_t), run_ + kAhead);
+    MUONBENCH_CUDA_NOEXCEPT(cudaMemcpyAsync(signals_.begin(), late.data(), signals_.bytes(),
+                                            cudaMemcpyHostToDevice, streams.own_copies.get()));
+    MUONBENCH_CUDA_NOEXCEPT(cudaStreamSynchronize(streams.own_copies.get()));
+  }
+
+  StreamValues values_;
+  Signals signals_;
+  std::vector<PeerAddress> peer_signals_;
+  std::uint32_t run_ = 0;
+  bool gave_up_ = false;
+  CudaDevice::Watch watch_;
+};
+
+class CopyTransfer final : public StreamTransfer {
+ public:
+  CopyTransfer(std::shared_ptr<Group> group, PeerTransfers work)
+      : StreamTransfer(group->device, group->streams), group_(std::move(group)), work_(std::move(work)) {
+    std::vector<ExportedAddress> for_peers(group_->ranks());
+    for (const int peer : group_peers())
+      if (receive(peer).size > 0)
+        for_peers[static_cast<std::size_t>(peer)] = exported(group_->device, receive(peer).data);
+    const std::vector<ExportedAddress> from_peers = exchange_on_host(*group_->host, std::move(for_peers));
+    targets_.resize(group_->ranks());
+    for (const int peer : group_peers())
+      if (send(peer).size > 0)
+        targets_[static_cast<std::size_t>(peer)] =
+            group_->memory.map(from_peers[static_cast<std::size_t>(peer)], peer);
+  }
+  CopyTransfer(const CopyTransfer&) = delete;
+  CopyTransfer& operator=(const CopyTransfer&) = delete;
+  CopyTransfer(CopyTransfer&&) = delete;
+  CopyTransfer& operator=(CopyTransfer&&) = delete;
+  ~CopyTransfer() override { group_->let_go(targets_); }
+
+ private:
+  void enqueue() override {
+    const std::uint32_t run = group_->next_run();
+    enqueue_own_copy(work_);
+    for (const int peer : group_peers())
+      if (receive(peer).size > 0) group_->let_write(peer, run);
+    for (const int peer : group_peers()) {
+      if (send(peer).size == 0) continue;
+      group_->wait_to_write(peer, run);
+      MUONBENCH_CUDA(cudaMemcpyAsync(targets_[static_cast<std::size_t>(peer)].data, send(peer).data,
+                                     size_in_bytes(send(peer), work_.dtype), cudaMemcpyDeviceToDevice,
+                                     stream()));
+      group_->tell_arrived(peer, run);
+    }
+    for (const int peer : group_peers())
+      if (receive(peer).size > 0) group_->wait_for_block(peer, run);
+    count_collective(group_->counters, work_);
+  }
+
+  /// From the one behind this rank on, so that no two write to the same one at a time.
+  [[nodiscard]] std::vector<int> group_peers() const {
+    const int ranks = group_->host->size();
+    std::vector<int> peers;
+    for (int i = 1; i < ranks; ++i) peers.push_back((work_.rank + i) % ranks);
+    return peers;
+  }
+  [[nodiscard]] const BoundSegment& send(int peer) const { return work_.sends[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const BoundSegment& receive(int peer) const {
+    return work_.receives[static_cast<std::size_t>(peer)];
+  }
+
+  std::shared_ptr<Group> group_;
+  PeerTransfers work_;
+  std::vector<PeerAddress> targets_;  ///< where blocks go, by peer
+};
+
+class CopyEngineComm final : public Comm {
+ public:
+  explicit CopyEngineComm(std::shared_ptr<Group> group) : group_(std::move(group)) {}
+
+  [[nodiscard]] int size() const override { return group_->host->size(); }
+  [[nodiscard]] int rank() const override { return group_->host->rank(); }
+  [[nodiscard]] TrafficCounters counters() const override {
+    TrafficCounters all = group_->counters;
+    return all += group_->sums->counters();
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllToAll work) override {
+    return std::make_unique<CopyTransfer>(group_, peer_transfers(work, rank(), size()));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllGather work) override {
+    return std::make_unique<CopyTransfer>(group_, peer_transfers(work, rank(), size()));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundAllReduce work) override {
+    return group_->sums->prepare(std::move(work));
+  }
+  [[nodiscard]] std::unique_ptr<Transfer> prepare(BoundReduceScatter work) override {
+    return group_->sums->prepare(std::move(work));
+  }
+
+ private:
+  std::shared_ptr<Group> group_;
+};
+
+}  // namespace
+
+std::unique_ptr<Comm> make_copy_engine_comm(CudaDevice& device, std::unique_ptr<Comm> host,
+                                            std::unique_ptr<Comm> sums) {
+  if (host == nullptr) return nullptr;
+  return std::make_unique<CopyEngineComm>(
+      std::make_shared<Group>(device, std::move(host), std::move(sums)));
+}
+
+}  // namespace muonbench::cuda
