@@ -6,7 +6,7 @@
 # //tests/bench:gpu_bench //tests/bench:exchange_bench), in some six minutes:
 #   scripts/gpu_measure.sh FOLDER [NAME]      NAME: only results whose names hold it
 # One GPU: its pieces (gpu_bench), a whole model on one rank, and 8 ranks that share it. Several: whole models and plain
-# collectives over NCCL. Results are JSON files in FOLDER; their tables (scripts/gpu_table.py) come last.
+# collectives over NCCL and by copy engines. Results are JSON files in FOLDER; their tables (scripts/gpu_table.py) come last.
 # Programs and launcher may be elsewhere: MUONBENCH, GPU_BENCH, EXCHANGE_BENCH, MPIRUN. SECONDS_IN_ALL (900): what there is
 # no time left for is named and left out, and what was measured by then is in FOLDER.
 set -uo pipefail
@@ -79,6 +79,7 @@ else
   # NVLink multicast is left alone: what goes wrong in it stays wrong for other programs.
   export NCCL_NVLS_ENABLE=0
   bench exchange_bench 90 $ranks "$exchange_bench" cuda nccl
+  bench exchange_bench_copy_engine 90 $ranks "$exchange_bench" cuda copy_engine
   step $ranks llama3_8b_${ranks}gpus llama3_8b_${ranks}gpus --set run.timing=phases
   step $ranks llama3_8b_${ranks}gpus_tp2 llama3_8b_${ranks}gpus --set run.timing=phases \
     --set parallelism.gtp_remat=$((ranks / 2)) --set parallelism.tp=2
@@ -89,6 +90,11 @@ else
   for way in exchange=fused return_dtype=bf16 exchange_chunks=4 exchange_chunks=16; do
     step $ranks llama3_8b_${ranks}gpus_"${way//=/_}" llama3_8b_${ranks}gpus --set run.timing=phases \
       --set 'modes=["layer_sharded"]' --set "muon.$way"
+  done
+  # The exchange beside NS, and what carries it.
+  for waves in 1 4 16; do
+    step $ranks llama3_8b_${ranks}gpus_copy_engine_exchange_chunks_$waves llama3_8b_${ranks}gpus --set run.timing=phases \
+      --set 'modes=["layer_sharded"]' --set run.transport=copy_engine --set muon.exchange_chunks=$waves
   done
   step $ranks llama3_8b_${ranks}gpus_all_ways llama3_8b_${ranks}gpus --set run.timing=phases --set 'modes=["layer_sharded"]' \
     --set muon.exchange=fused --set muon.return_dtype=bf16 --set muon.exchange_chunks=4

@@ -136,6 +136,7 @@ all=(env "CUDA_VISIBLE_DEVICES=$GPUS")
 job=(mpirun --oversubscribe --bind-to none -n)
 over_mpi=(MUONBENCH_TEST_BACKEND=cuda MUONBENCH_TEST_TRANSPORT=mpi)
 over_nccl=(MUONBENCH_TEST_BACKEND=cuda MUONBENCH_TEST_TRANSPORT=nccl)
+over_copy_engine=(MUONBENCH_TEST_BACKEND=cuda MUONBENCH_TEST_TRANSPORT=copy_engine)
 muonbench=$bin/src/muonbench
 device_test=$bin/tests/conformance/cuda_device_test
 comm_test=$bin/tests/cuda/comm_test_program
@@ -153,6 +154,10 @@ step "device conformance" 120 "${one[@]}" "$device_test"
 step "transports, 1 rank" 60 "${one[@]}" "${job[@]}" 1 "$comm_test"
 for n in 2 4 8; do
   step "transport mpi, $n ranks on one GPU" 60 "${one[@]}" "${job[@]}" $n "$comm_test" '--gtest_filter=*mpi*:Nccl*'
+done
+# Blocks by copy engines, of one GPU too; sums by way of the host there.
+for n in 2 4; do
+  step "transport copy_engine, $n ranks on one GPU" 60 "${one[@]}" "${job[@]}" $n "$comm_test" '--gtest_filter=*copy_engine*'
 done
 golden mpi
 for n in 1 2 4 8; do
@@ -194,8 +199,16 @@ if [ "$gpu_count" -gt 1 ]; then
   step "every mode and way to travel over nccl, $gpu_count ranks" 360 \
     "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$every_mode_test"
   step "golden files over nccl, $gpu_count ranks" 60 "${all[@]}" "${job[@]}" "$gpu_count" "${golden_words[@]}"
+  step "parity over copy_engine, $gpu_count ranks" 240 "${all[@]}" "${over_copy_engine[@]}" "${job[@]}" "$gpu_count" "$parity_test"
+  step "whole weights on replicas over copy_engine, $gpu_count ranks" 240 \
+    "${all[@]}" "${over_copy_engine[@]}" "${job[@]}" "$gpu_count" "$layer_wise_test"
+  step "every mode and way to travel over copy_engine, $gpu_count ranks" 360 \
+    "${all[@]}" "${over_copy_engine[@]}" "${job[@]}" "$gpu_count" "$every_mode_test"
+  golden copy_engine
+  step "golden files over copy_engine, $gpu_count ranks" 60 "${all[@]}" "${job[@]}" "$gpu_count" "${golden_words[@]}"
+  golden nccl
 else
-  not_run "nccl between ranks" "one GPU"
+  not_run "nccl and copy_engine between GPUs" "one GPU"
 fi
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)

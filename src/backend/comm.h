@@ -41,7 +41,8 @@ class Transfer {
   virtual void wait(Queue queue) = 0;
 };
 
-/// One process group as seen from one rank. All ranks of the group start its transfers in the same order.
+/// One process group as seen from one rank. All ranks of the group prepare, start and destroy its transfers
+/// in the same order: each of these may wait for the others.
 class Comm {
  public:
   Comm() = default;

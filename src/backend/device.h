@@ -90,6 +90,9 @@ struct Event {
   std::int64_t sequence = 0;
 };
 
+/// Of work that could begin on several queues at a time, that of queues that go first does. They take no NS.
+enum class QueueOrder { kNormal, kFirst };
+
 class Device {
  public:
   Device() = default;
@@ -108,7 +111,8 @@ class Device {
   [[nodiscard]] virtual std::optional<Bytes> peak_allocated() const = 0;
   virtual void reset_peak() = 0;
 
-  [[nodiscard]] virtual Queue make_queue() = 0;
+  [[nodiscard]] virtual Queue make_queue(QueueOrder order) = 0;
+  [[nodiscard]] Queue make_queue() { return make_queue(QueueOrder::kNormal); }
   /// Nothing is enqueued on `queue` any more: its resources may serve another one.
   virtual void release(Queue /*queue*/) {}
   [[nodiscard]] virtual Event record(Queue queue) = 0;

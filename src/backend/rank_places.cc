@@ -43,8 +43,9 @@ std::string several_hosts_refusal(std::string_view transport, const std::vector<
   for (const RankPlace& place : places)
     if (std::ranges::find(hosts, place.host) == hosts.end()) hosts.push_back(place.host);
   if (hosts.size() < 2) return "";
-  return text("run.transport: {} goes between GPUs of one host, but the ranks are on {}: {}; nccl goes between hosts",
-              transport, hosts.size(), join(hosts));
+  return text(
+      "run.transport: {} goes between GPUs of one host, but the ranks are on {}: {}; nccl goes between hosts",
+      transport, hosts.size(), join(hosts));
 }
 
 }  // namespace muonbench

@@ -16,7 +16,8 @@ struct RankPlace {
 
 /// For a transport that takes one rank per GPU. `places` by world rank; one message that names the first host
 /// where ranks share a GPU, with both numbers, the ranks and the GPUs. Empty if none do.
-[[nodiscard]] std::string shared_gpu_refusal(std::string_view transport, const std::vector<RankPlace>& places);
+[[nodiscard]] std::string shared_gpu_refusal(std::string_view transport,
+                                             const std::vector<RankPlace>& places);
 
 /// For a transport between GPUs of one host: one message that names the hosts. Empty if there is one.
 [[nodiscard]] std::string several_hosts_refusal(std::string_view transport,

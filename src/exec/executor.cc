@@ -8,6 +8,7 @@
 #include "src/base/check.h"
 #include "src/exec/bind.h"
 #include "src/exec/device_range.h"
+#include "src/exec/queue_orders.h"
 
 namespace muonbench {
 namespace {
@@ -36,7 +37,7 @@ struct Executor::BoundOp {
 
 Executor::Executor(const StepProgram& program, Device& device, const CommTable& comms)
     : program_(program), device_(device) {
-  for (int q = 0; q < program_.queues; ++q) queues_.push_back(device_.make_queue());
+  for (const QueueOrder order : queue_orders(program_)) queues_.push_back(device_.make_queue(order));
   bind_buffers();
   bind_ops(comms);
   find_phases();

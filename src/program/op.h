@@ -105,6 +105,11 @@ struct Access {
 [[nodiscard]] Access access_of(const Work& work);
 [[nodiscard]] inline Access access_of(const Op& op) { return access_of(op.work); }
 
+/// Whether it is NS, whole or a part.
+[[nodiscard]] inline bool runs_ns(const Op& op) {
+  return std::holds_alternative<NewtonSchulzOp>(op.work) || std::holds_alternative<NsSliceOp>(op.work);
+}
+
 /// The process group of a collective, or none for local work.
 [[nodiscard]] std::optional<GroupKey> group_of(const Op& op);
 

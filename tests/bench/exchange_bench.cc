@@ -3,9 +3,9 @@
 //
 // What the transports move when nothing else is in the way: plain collectives of equal blocks among all
 // ranks.
-//   mpirun -n N exchange_bench [cpu|cuda] [mpi|nccl|copy_engine] [BYTES]...    default: cuda nccl, 1 MiB to 1 GiB
-// One JSON object on rank 0's standard output (results/README.md). BYTES is what a rank gives to an
-// all_to_all, its own block counted in, and what it has after an all_gather.
+//   mpirun -n N exchange_bench [cpu|cuda] [mpi|nccl|copy_engine] [BYTES]...
+// By default cuda, nccl, 1 MiB to 1 GiB. One JSON object on rank 0's standard output (results/README.md).
+// BYTES is what a rank gives to an all_to_all, its own block counted in, and what it has after an all_gather.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -48,7 +48,8 @@ Request parse(const std::vector<std::string_view>& words) {
     } else if (parsed.ec == std::errc() && parsed.ptr == word.data() + word.size() && size > 0) {
       request.sizes.push_back(size);
     } else {
-      throw ConfigError(text("expected cpu, cuda, mpi, nccl, copy_engine or a number of bytes, got '{}'", word));
+      throw ConfigError(
+          text("expected cpu, cuda, mpi, nccl, copy_engine or a number of bytes, got '{}'", word));
     }
   }
   if (request.sizes.empty())

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// All transports of GPU memory. Ranks share a GPU where there are too few, which nccl alone refuses.
+// All transports of GPU memory. Ranks share a GPU where there are too few, which nccl and copy_engine refuse.
 #include <memory>
 #include <set>
 #include <string>

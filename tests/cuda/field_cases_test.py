@@ -102,15 +102,22 @@ class Ho11ConcurrentGroups(GpuTest):
         shared = "tp and gtp_remat communicators"
         self.ends_alike_concurrent_or_not(4, ONE_GPU, shared, grid=self.MPI_GRID, steps=30)
 
-    @unittest.skipIf(len(GPUS) < 2, "needs two GPUs")
-    def test_over_nccl_end_with_equal_bits_concurrent_or_not(self):
+    def ends_alike_on_as_many_gpus(self, transport):
         ranks = 1 << (len(GPUS).bit_length() - 1)
         if ranks == 2:
             grid, shared = {"gtp_remat": 2, "expert_tp": 2}, "gtp_remat communicator"
         else:
             grid = {"gtp_remat": ranks // 2, "tp": 2, "ep": 2, "expert_gtp_remat": ranks // 2}
             shared = "tp and gtp_remat communicators"
-        self.ends_alike_concurrent_or_not(ranks, ALL_GPUS, shared, grid=grid, steps=300, transport="nccl")
+        self.ends_alike_concurrent_or_not(ranks, ALL_GPUS, shared, grid=grid, steps=300, transport=transport)
+
+    @unittest.skipIf(len(GPUS) < 2, "needs two GPUs")
+    def test_over_nccl_end_with_equal_bits_concurrent_or_not(self):
+        self.ends_alike_on_as_many_gpus("nccl")
+
+    @unittest.skipIf(len(GPUS) < 2, "needs two GPUs")
+    def test_over_copy_engine_end_with_equal_bits_concurrent_or_not(self):
+        self.ends_alike_on_as_many_gpus("copy_engine")
 
     def test_have_a_queue_each_in_the_trace_of_every_rank(self):
         steps, file = 3, self.path("trace.json")
@@ -364,6 +371,10 @@ class Watchdog(GpuTest):
     def test_ends_a_job_over_nccl_in_which_a_rank_stands_still(self):
         # Making its communicators takes seconds, and is watched too.
         self.ends_when_a_peer_stands_still("nccl", ALL_GPUS, 15)
+
+    @unittest.skipIf(len(GPUS) < 2, "needs two GPUs")
+    def test_ends_a_job_over_copy_engine_in_which_a_rank_stands_still(self):
+        self.ends_when_a_peer_stands_still("copy_engine", ALL_GPUS, 15)
 
 
 if __name__ == "__main__":

@@ -196,6 +196,9 @@ TEST(ConfigRefusal, ListsTheWordsOfAnUnknownWord) {
        "has), got \"cuda\""},
       {minimal_and(R"("run": {"transport": "nccl"})"),
        "run.transport: expected mpi, as run.backend is cpu and nccl moves device memory alone, got \"nccl\""},
+      {minimal_and(R"("run": {"transport": "copy_engine"})"),
+       "run.transport: expected mpi, as run.backend is cpu and copy_engine moves device memory alone, got "
+       "\"copy_engine\""},
   });
 }
 

@@ -12,7 +12,9 @@ constexpr const char* kRemedy = "; mpi takes several ranks on one GPU";
 TEST(SharedGpuRefusal, IsEmptyWhereEveryRankHasAGpuOfItsOwn) {
   EXPECT_EQ(shared_gpu_refusal("nccl", {}), "");
   // Bus ids are a host's own: the same one on another host is another GPU.
-  EXPECT_EQ(shared_gpu_refusal("nccl", {{"n1", "0000:1b:00.0"}, {"n1", "0000:43:00.0"}, {"n2", "0000:1b:00.0"}}), "");
+  EXPECT_EQ(
+      shared_gpu_refusal("nccl", {{"n1", "0000:1b:00.0"}, {"n1", "0000:43:00.0"}, {"n2", "0000:1b:00.0"}}),
+      "");
 }
 
 TEST(SharedGpuRefusal, SaysHowManyRanksShareHowManyGpusOfWhichHost) {
@@ -42,20 +44,22 @@ TEST(SharedGpuRefusal, NamesTheHostWhereItHappensAndNoOther) {
 }
 
 TEST(SharedGpuRefusal, NamesTheTransport) {
-  EXPECT_EQ(shared_gpu_refusal("copy_engine", {{"n1", "0000:1b:00.0"}, {"n1", "0000:1b:00.0"}}),
-            std::string("run.transport: copy_engine takes one rank per GPU, but host n1 has 2 ranks on 1 GPU: "
-                        "ranks 0, 1 share 0000:1b:00.0") +
-                kRemedy);
+  EXPECT_EQ(
+      shared_gpu_refusal("copy_engine", {{"n1", "0000:1b:00.0"}, {"n1", "0000:1b:00.0"}}),
+      std::string("run.transport: copy_engine takes one rank per GPU, but host n1 has 2 ranks on 1 GPU: "
+                  "ranks 0, 1 share 0000:1b:00.0") +
+          kRemedy);
 }
 
 TEST(SeveralHostsRefusal, NamesEachHostOnce) {
   EXPECT_EQ(several_hosts_refusal("copy_engine", {}), "");
   EXPECT_EQ(several_hosts_refusal("copy_engine", {{"n1", "0000:1b:00.0"}, {"n1", "0000:43:00.0"}}), "");
-  EXPECT_EQ(several_hosts_refusal(
-                "copy_engine",
-                {{"n2", "0000:1b:00.0"}, {"n1", "0000:43:00.0"}, {"n2", "0000:43:00.0"}, {"n1", "0000:1b:00.0"}}),
-            "run.transport: copy_engine goes between GPUs of one host, but the ranks are on 2: n2, n1; nccl "
-            "goes between hosts");
+  EXPECT_EQ(
+      several_hosts_refusal(
+          "copy_engine",
+          {{"n2", "0000:1b:00.0"}, {"n1", "0000:43:00.0"}, {"n2", "0000:43:00.0"}, {"n1", "0000:1b:00.0"}}),
+      "run.transport: copy_engine goes between GPUs of one host, but the ranks are on 2: n2, n1; nccl "
+      "goes between hosts");
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include "tests/unit/way_to_travel.h"
 
+#include "src/exec/queue_orders.h"
+
 namespace muonbench {
 namespace {
 
@@ -74,6 +76,18 @@ TEST(Waves, BeyondTheNumberOfWeightsAreLeftOut) {
   const TestModel model(equal_params(3), grid, {.exchange = ExchangeWay::kFused, .waves = 1000});
   for (const StepCounts& one : model.counts("layer_sharded")) EXPECT_EQ(one.collectives, 6);
   ASSERT_NO_FATAL_FAILURE(expect_walk(model));
+}
+
+TEST(Waves, GoBeforeTheQueueOfNs) {
+  const auto orders = [](int waves, const std::string& mode) {
+    const TestModel model(equal_params(8), domain_grid(2, 2),
+                          {.queues = QueueUse::kConcurrent, .waves = waves});
+    return queue_orders(model.programs(mode).front());
+  };
+  EXPECT_EQ(orders(4, "layer_sharded"), (std::vector{QueueOrder::kFirst, QueueOrder::kNormal}));
+  // One queue does it all.
+  EXPECT_EQ(orders(1, "layer_sharded"), std::vector{QueueOrder::kNormal});
+  EXPECT_EQ(orders(1, "adam_dim0"), std::vector{QueueOrder::kNormal});
 }
 
 /// What stands in the program where NS of wave k is: which waves' collectives have started, and which have

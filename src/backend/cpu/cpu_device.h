@@ -27,7 +27,8 @@ class CpuDevice final : public Device {
   [[nodiscard]] std::optional<Bytes> peak_allocated() const override;
   void reset_peak() override;
 
-  [[nodiscard]] Queue make_queue() override;
+  using Device::make_queue;
+  [[nodiscard]] Queue make_queue(QueueOrder order) override;
   [[nodiscard]] Event record(Queue queue) override;
   void wait(Queue queue, Event event) override;
   void synchronize(Queue queue) override;

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/cuda/copy_engine_comm.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,11 +26,14 @@ namespace {
 /// how many of its blocks have arrived.
 class Signals {
  public:
-  Signals(const CudaDevice& device, int ranks) : ranks_(ranks), memory_(device.make_table(Words(words(ranks)))) {}
+  Signals(const CudaDevice& device, int ranks)
+      : ranks_(ranks), memory_(device.make_table(Words(words(ranks)))) {}
 
   [[nodiscard]] std::uint32_t* begin() const { return memory_.as<std::uint32_t>(); }
   [[nodiscard]] std::size_t bytes() const { return words(ranks_) * sizeof(std::uint32_t); }
-  [[nodiscard]] static std::uint32_t* may_write(std::uint32_t* begin, int peer) { return begin + peer * kLine; }
+  [[nodiscard]] static std::uint32_t* may_write(std::uint32_t* begin, int peer) {
+    return begin + static_cast<std::ptrdiff_t>(peer) * kLine;
+  }
   [[nodiscard]] static std::uint32_t* arrived(std::uint32_t* begin, int peer) {
     return may_write(begin, peer) + kLine / 2;
   }
@@ -46,19 +51,19 @@ class Signals {
   DeviceTable memory_;
 };
 
-/// What a communicator and its transfers share; it lives until the last of them is gone.
+/// What a communicator and its transfers share; it lives until the last of them is gone. Waits in a stream
+/// may hold up other streams of the device: that ends, since all ranks enqueue in one order, and what a wait
+/// is for stands before it in that order on every rank.
 class Group {
  public:
   Group(CudaDevice& on, std::unique_ptr<Comm> host_comm, std::unique_ptr<Comm> sums_comm)
-      : device(on),
-        host(std::move(host_comm)),
-        sums(std::move(sums_comm)),
-        signals_(on, host->size()) {
-    const std::vector<ExportedAddress> from_peers = exchange_on_host(
-        *host, std::vector<ExportedAddress>(ranks(), exported_allocation(signals_.begin())));
+      : device(on), host(std::move(host_comm)), sums(std::move(sums_comm)), signals_(on, host->size()) {
+    const std::vector<ExportedAddress> from_peers =
+        exchange_on_host(*host, std::vector<ExportedAddress>(ranks(), exported_allocation(signals_.begin())));
     for (int peer = 0; peer < host->size(); ++peer)
-      peer_signals_.push_back(peer == host->rank() ? PeerAddress{}
-                                                   : memory.map(from_peers[static_cast<std::size_t>(peer)], peer));
+      peer_signals_.push_back(peer == host->rank()
+                                  ? PeerAddress{}
+                                  : memory.map(from_peers[static_cast<std::size_t>(peer)], peer));
     watch_ = device.watch({[] {}, [this] { give_up(); }});
   }
   Group(const Group&) = delete;
@@ -70,10 +75,12 @@ class Group {
 
   [[nodiscard]] std::size_t ranks() const { return static_cast<std::size_t>(host->size()); }
 
-  /// Once it returns, no peer reads or writes memory of this rank by what its own such addresses were for.
-  /// While an exception is on its way nobody is waited for: peers may be gone, or wait elsewhere.
+  /// Once it returns, no peer writes where this rank told it with what `addresses` were for. While an
+  /// exception is on its way, or after one, nobody is waited for: peers may be gone, or wait elsewhere.
   void let_go(std::vector<PeerAddress>& addresses) noexcept {
-    if (std::uncaught_exceptions() > 0) {
+    if (std::uncaught_exceptions() > 0) give_up();
+    if (gave_up_) {
+      drain_after_giving_up();
       addresses.clear();
       return;
     }
@@ -116,17 +123,31 @@ class Group {
     return reinterpret_cast<std::uint32_t*>(peer_signals_[static_cast<std::size_t>(peer)].data);
   }
 
-  /// All that this rank waits for counts as having happened.
-  void give_up() {
+  /// All that this rank waits for counts as having happened, so that its streams come to their end. Its peers
+  /// may get blocks too early by that; the job is over.
+  void give_up() noexcept {
     gave_up_ = true;
     constexpr std::uint32_t kAhead = std::uint32_t{1} << 30U;
     const std::vector<std::uint32_t> late(signals_.bytes() / sizeof(std::uint32_t), run_ + kAhead);
     MUONBENCH_CUDA_NOEXCEPT(cudaMemcpyAsync(signals_.begin(), late.data(), signals_.bytes(),
-                                            cudaMemcpyHostToDevice, streams.own_copies.get()));
-    MUONBENCH_CUDA_NOEXCEPT(cudaStreamSynchronize(streams.own_copies.get()));
+                                            cudaMemcpyHostToDevice, giving_up_.get()));
+    MUONBENCH_CUDA_NOEXCEPT(cudaStreamSynchronize(giving_up_.get()));
+  }
+
+  /// A peer that goes on may write its own numbers over those, so they are written again; but not for ever.
+  void drain_after_giving_up() noexcept {
+    constexpr std::chrono::seconds kLongest{2};
+    constexpr std::chrono::milliseconds kPause{1};
+    const auto begin = std::chrono::steady_clock::now();
+    while (cudaStreamQuery(streams.between_ranks.get()) == cudaErrorNotReady &&
+           std::chrono::steady_clock::now() - begin < kLongest) {
+      give_up();
+      std::this_thread::sleep_for(kPause);
+    }
   }
 
   StreamValues values_;
+  OwnedStream giving_up_ = make_stream();  ///< behind nothing that waits
   Signals signals_;
   std::vector<PeerAddress> peer_signals_;
   std::uint32_t run_ = 0;
@@ -137,17 +158,16 @@ class Group {
 class CopyTransfer final : public StreamTransfer {
  public:
   CopyTransfer(std::shared_ptr<Group> group, PeerTransfers work)
-      : StreamTransfer(group->device, group->streams), group_(std::move(group)), work_(std::move(work)) {
-    std::vector<ExportedAddress> for_peers(group_->ranks());
-    for (const int peer : group_peers())
-      if (receive(peer).size > 0)
-        for_peers[static_cast<std::size_t>(peer)] = exported(group_->device, receive(peer).data);
-    const std::vector<ExportedAddress> from_peers = exchange_on_host(*group_->host, std::move(for_peers));
-    targets_.resize(group_->ranks());
-    for (const int peer : group_peers())
-      if (send(peer).size > 0)
-        targets_[static_cast<std::size_t>(peer)] =
-            group_->memory.map(from_peers[static_cast<std::size_t>(peer)], peer);
+      : StreamTransfer(group->device, group->streams, own_block_of(work)),
+        group_(std::move(group)),
+        work_(std::move(work)),
+        targets_(group_->ranks()) {
+    const std::vector<Place> places = exchange_on_host(*group_->host, places_for_peers());
+    for (const int peer : group_peers()) {
+      const auto at = static_cast<std::size_t>(peer);
+      check_size(peer, places[at].elements);
+      if (send(peer).size > 0) targets_[at] = group_->memory.map(places[at].address, peer);
+    }
   }
   CopyTransfer(const CopyTransfer&) = delete;
   CopyTransfer& operator=(const CopyTransfer&) = delete;
@@ -174,6 +194,26 @@ class CopyTransfer final : public StreamTransfer {
     count_collective(group_->counters, work_);
   }
 
+  /// Where a rank receives a peer's block.
+  struct Place {
+    ExportedAddress address;
+    std::int64_t elements = 0;
+  };
+  [[nodiscard]] std::vector<Place> places_for_peers() const {
+    std::vector<Place> places(group_->ranks());
+    for (const int peer : group_peers()) {
+      if (receive(peer).size == 0) continue;
+      places[static_cast<std::size_t>(peer)] = {exported(group_->device, receive(peer).data),
+                                                receive(peer).size};
+    }
+    return places;
+  }
+  void check_size(int peer, std::int64_t elements) const {
+    MUONBENCH_CHECK(elements == send(peer).size,
+                    "{}: rank {} of the group receives {} elements from rank {}, which sends {}",
+                    work_.collective, peer, elements, work_.rank, send(peer).size);
+  }
+
   /// From the one behind this rank on, so that no two write to the same one at a time.
   [[nodiscard]] std::vector<int> group_peers() const {
     const int ranks = group_->host->size();
@@ -181,7 +221,9 @@ class CopyTransfer final : public StreamTransfer {
     for (int i = 1; i < ranks; ++i) peers.push_back((work_.rank + i) % ranks);
     return peers;
   }
-  [[nodiscard]] const BoundSegment& send(int peer) const { return work_.sends[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const BoundSegment& send(int peer) const {
+    return work_.sends[static_cast<std::size_t>(peer)];
+  }
   [[nodiscard]] const BoundSegment& receive(int peer) const {
     return work_.receives[static_cast<std::size_t>(peer)];
   }
@@ -223,8 +265,7 @@ class CopyEngineComm final : public Comm {
 std::unique_ptr<Comm> make_copy_engine_comm(CudaDevice& device, std::unique_ptr<Comm> host,
                                             std::unique_ptr<Comm> sums) {
   if (host == nullptr) return nullptr;
-  return std::make_unique<CopyEngineComm>(
-      std::make_shared<Group>(device, std::move(host), std::move(sums)));
+  return std::make_unique<CopyEngineComm>(std::make_shared<Group>(device, std::move(host), std::move(sums)));
 }
 
 }  // namespace muonbench::cuda

@@ -21,6 +21,12 @@
 namespace muonbench::cuda {
 namespace {
 
+/// What is taken of the device for `size` bytes.
+std::int64_t taken_for(Bytes size, MemoryUse use) {
+  constexpr auto kBlock = static_cast<std::int64_t>(kExportedBlock);
+  return use == MemoryUse::kExchange ? (size.value() + kBlock - 1) / kBlock * kBlock : size.value();
+}
+
 std::size_t index_of(MemoryUse use) { return static_cast<std::size_t>(use); }
 
 std::string pci_of(int ordinal) {
@@ -85,12 +91,16 @@ int visible_devices() {
 struct CudaDevice::Stream {
   static constexpr std::int64_t kEvents = 64;
 
-  OwnedStream stream = make_stream();
+  QueueOrder order;
+  OwnedStream stream;
   DeviceTable workspace;
   std::vector<OwnedEvent> events;
   std::int64_t recorded = 0;
 
-  explicit Stream(const std::shared_ptr<MemoryAccount>& account) : workspace(account, kMatmulWorkspace) {
+  Stream(const std::shared_ptr<MemoryAccount>& account, QueueOrder in_order)
+      : order(in_order),
+        stream(order == QueueOrder::kFirst ? make_stream_that_goes_first() : make_stream()),
+        workspace(account, order == QueueOrder::kFirst ? 0 : kMatmulWorkspace) {
     events.reserve(kEvents);
     for (std::int64_t i = 0; i < kEvents; ++i) events.push_back(make_event());
   }
@@ -119,10 +129,8 @@ std::string CudaDevice::pci() const { return capabilities_.pci.value_or(""); }
 Buffer CudaDevice::allocate(Bytes size, MemoryUse use) {
   MUONBENCH_CHECK(size >= Bytes(0), "{} bytes of {}", size.value(), name_of(use));
   if (size == Bytes(0)) return {};
-  auto taken = static_cast<std::size_t>(size.value());
-  if (use == MemoryUse::kExchange) taken = (taken + kExportedBlock - 1) / kExportedBlock * kExportedBlock;
   void* data = nullptr;
-  const cudaError_t result = cudaMalloc(&data, taken);
+  const cudaError_t result = cudaMalloc(&data, static_cast<std::size_t>(taken_for(size, use)));
   if (result == cudaErrorMemoryAllocation) {
     static_cast<void>(cudaGetLastError());  // said once, here
     std::size_t available = 0, total = 0;
@@ -132,7 +140,7 @@ Buffer CudaDevice::allocate(Bytes size, MemoryUse use) {
   MUONBENCH_CUDA(result);
   if (use == MemoryUse::kExchange) exchange_allocations_[static_cast<std::byte*>(data)] = size;
   allocated_.at(index_of(use)) += size;
-  account_->add(size.value());
+  account_->add(taken_for(size, use));
   return {data, size, use, this, &CudaDevice::free};
 }
 
@@ -141,7 +149,7 @@ void CudaDevice::free(void* device, void* data, Bytes size, MemoryUse use) noexc
   MUONBENCH_CUDA_NOEXCEPT(cudaFree(data));
   self->exchange_allocations_.erase(static_cast<std::byte*>(data));
   self->allocated_[index_of(use)] -= size;
-  self->account_->add(-size.value());
+  self->account_->add(-taken_for(size, use));
 }
 
 std::byte* CudaDevice::exchange_allocation(const void* data) const {
@@ -157,13 +165,15 @@ Bytes CudaDevice::allocated(MemoryUse use) const { return allocated_.at(index_of
 std::optional<Bytes> CudaDevice::peak_allocated() const { return Bytes(account_->peak); }
 void CudaDevice::reset_peak() { account_->peak = account_->now; }
 
-Queue CudaDevice::make_queue() {
-  if (!released_.empty()) {
-    const Queue queue = released_.back();
-    released_.pop_back();
+Queue CudaDevice::make_queue(QueueOrder order) {
+  const auto known =
+      std::ranges::find_if(released_, [&](Queue queue) { return stream_of(queue).order == order; });
+  if (known != released_.end()) {
+    const Queue queue = *known;
+    released_.erase(known);
     return queue;
   }
-  streams_.push_back(std::make_unique<Stream>(account_));
+  streams_.push_back(std::make_unique<Stream>(account_, order));
   return Queue{static_cast<int>(streams_.size()) - 1};
 }
 
@@ -171,7 +181,11 @@ const CudaDevice::Stream& CudaDevice::stream_of(Queue queue) const {
   return *streams_.at(static_cast<std::size_t>(queue.index));
 }
 cudaStream_t CudaDevice::stream(Queue queue) const { return stream_of(queue).stream.get(); }
-void* CudaDevice::workspace(Queue queue) const { return stream_of(queue).workspace.data(); }
+void* CudaDevice::workspace(Queue queue) const {
+  void* const data = stream_of(queue).workspace.data();
+  MUONBENCH_CHECK(data != nullptr, "products on a queue that goes first");
+  return data;
+}
 
 void CudaDevice::release(Queue queue) { released_.push_back(queue); }
 

@@ -42,7 +42,8 @@ class CudaDevice final : public Device {
   [[nodiscard]] std::optional<Bytes> peak_allocated() const override;
   void reset_peak() override;
 
-  [[nodiscard]] Queue make_queue() override;
+  using Device::make_queue;
+  [[nodiscard]] Queue make_queue(QueueOrder order) override;
   void release(Queue queue) override;
   [[nodiscard]] Event record(Queue queue) override;
   void wait(Queue queue, Event event) override;
@@ -69,7 +70,7 @@ class CudaDevice final : public Device {
 
   // For what belongs to this backend: kernels and transports.
   [[nodiscard]] cudaStream_t stream(Queue queue) const;
-  /// kMatmulWorkspace bytes that only this queue's products use.
+  /// kMatmulWorkspace bytes that only this queue's products use. A queue that goes first has none.
   [[nodiscard]] void* workspace(Queue queue) const;
   [[nodiscard]] int ordinal() const { return ordinal_; }
   /// The begin of the allocation of use exchange that holds `data`. Such allocations are whole

@@ -22,6 +22,14 @@ OwnedStream make_stream() {
   return OwnedStream(stream);
 }
 
+OwnedStream make_stream_that_goes_first() {
+  int last = 0, first = 0;
+  MUONBENCH_CUDA(cudaDeviceGetStreamPriorityRange(&last, &first));
+  cudaStream_t stream = nullptr;
+  MUONBENCH_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, first));
+  return OwnedStream(stream);
+}
+
 OwnedEvent make_event() {
   cudaEvent_t event = nullptr;
   MUONBENCH_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cuda.h>
+
 #include "src/backend/cuda/cuda_check.h"
 #include "src/base/check.h"
 
@@ -17,6 +19,14 @@ template <class Function>
   MUONBENCH_CHECK(result == cudaDriverEntryPointSuccess && found != nullptr, "driver entry point {}: {}",
                   name, static_cast<int>(result));
   return reinterpret_cast<Function>(found);
+}
+
+/// Throws RuntimeFailure unless `result` says success: the call, and the driver's name for the error.
+inline void check_driver(CUresult result, const char* call) {
+  if (result == CUDA_SUCCESS) return;
+  const char* name = nullptr;
+  static_cast<void>(driver_function<decltype(&cuGetErrorName)>("cuGetErrorName", 6000)(result, &name));
+  MUONBENCH_CHECK(result == CUDA_SUCCESS, "{}: {}", call, name == nullptr ? "unknown error" : name);
 }
 
 }  // namespace muonbench::cuda

@@ -14,9 +14,9 @@ namespace muonbench::cuda {
 /// this rank, by group rank. Collective.
 template <class T>
 [[nodiscard]] std::vector<T> exchange_on_host(Comm& host, std::vector<T> for_peers) {
-  using Word = std::uint16_t;  // the bits of a bf16, which travel as they are
-  static_assert(sizeof(T) % sizeof(Word) == 0);
-  constexpr auto kWords = static_cast<std::int64_t>(sizeof(T) / sizeof(Word));
+  constexpr std::size_t kWordBytes = 2;  // of a bf16, whose bits travel as they are
+  static_assert(sizeof(T) % kWordBytes == 0);
+  constexpr auto kWords = static_cast<std::int64_t>(sizeof(T) / kWordBytes);
   std::vector<T> from_peers(for_peers.size());
   BoundAllToAll work{DType::kBf16, {}, {}};
   for (std::size_t peer = 0; peer < for_peers.size(); ++peer) {

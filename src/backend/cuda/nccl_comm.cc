@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/backend/cuda/host_exchange.h"
 #include "src/backend/cuda/nccl_check.h"
 #include "src/backend/cuda/nccl_handle.h"
 #include "src/backend/cuda/stream_transfer.h"
@@ -98,7 +99,9 @@ ncclDataType_t datatype_of(DType dtype) {
 class NcclTransfer final : public StreamTransfer {
  public:
   NcclTransfer(std::shared_ptr<Group> group, PeerTransfers work)
-      : StreamTransfer(group->device, group->streams), group_(std::move(group)), work_(std::move(work)) {
+      : StreamTransfer(group->device, group->streams, own_block_of(work)),
+        group_(std::move(group)),
+        work_(std::move(work)) {
     for (int peer = 0; peer < group_->size; ++peer) {
       const auto at = static_cast<std::size_t>(peer);
       if (peer != group_->rank && (work_.sends[at].size > 0 || work_.receives[at].size > 0))
@@ -152,7 +155,9 @@ bool is_even_scatter(const Reductions& work, std::size_t first) {
 class NcclReduction final : public StreamTransfer {
  public:
   NcclReduction(std::shared_ptr<Group> group, Reductions work)
-      : StreamTransfer(group->device, group->streams), group_(std::move(group)), work_(std::move(work)) {}
+      : StreamTransfer(group->device, group->streams, OwnBlock::kStays),
+        group_(std::move(group)),
+        work_(std::move(work)) {}
 
  private:
   void enqueue() override {
@@ -220,18 +225,9 @@ class NcclComm final : public Comm {
 
 /// The group's first rank makes an id and hands it to the others over the host.
 ncclUniqueId common_id(Comm& host) {
-  using Word = std::uint16_t;  // the bits of a bf16, which travel as they are
   ncclUniqueId id{};
-  constexpr auto kWords = static_cast<std::int64_t>(sizeof id / sizeof(Word));
   if (host.rank() == 0) MUONBENCH_NCCL(ncclGetUniqueId(&id));
-  const BoundSegment whole{&id, kWords};
-  BoundAllGather work{DType::kBf16, host.rank() == 0 ? whole : BoundSegment{},
-                      std::vector<BoundSegment>(static_cast<std::size_t>(host.size()))};
-  work.receives.front() = whole;
-  const std::unique_ptr<Transfer> transfer = host.prepare(std::move(work));
-  transfer->start(Queue{});
-  transfer->wait(Queue{});
-  return id;
+  return exchange_on_host(host, std::vector(static_cast<std::size_t>(host.size()), id)).front();
 }
 
 }  // namespace

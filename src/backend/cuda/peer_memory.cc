@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/backend/cuda/peer_memory.h"
 
+#include <exception>
+#include <utility>
+
 #include "src/base/error.h"
 #include "src/base/text.h"
 
@@ -13,14 +16,17 @@ class MappedAllocation {
     const cudaError_t result = cudaIpcOpenMemHandle(&base_, handle, cudaIpcMemLazyEnablePeerAccess);
     if (result == cudaSuccess) return;
     static_cast<void>(cudaGetLastError());  // said once, here
-    throw RuntimeFailure(
-        text("transport copy_engine: memory of rank {} of the group cannot be mapped: {} ({}); nccl takes ways "
-             "beside NVLink and PCIe",
-             peer, cudaGetErrorName(result), cudaGetErrorString(result)));
+    throw RuntimeFailure(text(
+        "transport copy_engine: memory of rank {} of the group cannot be mapped: {} ({}); nccl takes ways "
+        "beside NVLink and PCIe",
+        peer, cudaGetErrorName(result), cudaGetErrorString(result)));
   }
   MappedAllocation(const MappedAllocation&) = delete;
   MappedAllocation& operator=(const MappedAllocation&) = delete;
-  ~MappedAllocation() { MUONBENCH_CUDA_NOEXCEPT(cudaIpcCloseMemHandle(base_)); }
+  /// While an exception is on its way copies to it may still be under way: it stays until the process ends.
+  ~MappedAllocation() {
+    if (std::uncaught_exceptions() == 0) MUONBENCH_CUDA_NOEXCEPT(cudaIpcCloseMemHandle(base_));
+  }
   [[nodiscard]] std::byte* base() const { return static_cast<std::byte*>(base_); }
 
  private:
@@ -41,6 +47,7 @@ ExportedAddress exported_allocation(void* base) {
 }
 
 PeerAddress PeerMemory::map(const ExportedAddress& address, int peer) {
+  std::erase_if(mapped_, [](const auto& one) { return one.second.expired(); });
   std::weak_ptr<const MappedAllocation>& known =
       mapped_[std::string(address.allocation.reserved, sizeof address.allocation.reserved)];
   std::shared_ptr<const MappedAllocation> allocation = known.lock();

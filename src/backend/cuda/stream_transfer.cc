@@ -19,8 +19,7 @@ void StreamTransfer::wait(Queue queue) {
 }
 
 void StreamTransfer::enqueue_own_copy(const PeerTransfers& work) {
-  if (!work.moves_own_block()) return;
-  if (!copied_) copied_ = make_event();
+  if (!copied_) return;
   const cudaStream_t beside = streams_.own_copies.get();
   MUONBENCH_CUDA(cudaStreamWaitEvent(beside, ready_.get(), 0));
   copy_own_block(work, beside);

@@ -8,24 +8,31 @@
 
 namespace muonbench::cuda {
 
-/// Streams that a communicator has for itself: what travels, and own blocks beside it.
+/// Streams that a communicator has for itself: what travels, and own blocks beside it. Peers wait for it, so
+/// it goes first.
 struct TravelStreams {
-  OwnedStream between_ranks = make_stream(), own_copies = make_stream();
+  OwnedStream between_ranks = make_stream_that_goes_first(), own_copies = make_stream_that_goes_first();
 };
 
 /// A transfer that runs in its communicator's stream; the host does not wait for it. What it does there is
 /// the derived class's.
 class StreamTransfer : public Transfer {
  public:
-  /// Both outlive it.
-  StreamTransfer(const CudaDevice& device, const TravelStreams& streams)
-      : device_(device), streams_(streams), ready_(make_event()), done_(make_event()) {}
+  enum class OwnBlock { kMoves, kStays };
+  /// Device and streams outlive it.
+  StreamTransfer(const CudaDevice& device, const TravelStreams& streams, OwnBlock own)
+      : device_(device), streams_(streams), ready_(make_event()), done_(make_event()) {
+    if (own == OwnBlock::kMoves) copied_ = make_event();
+  }
 
   void start(Queue queue) final;
   void wait(Queue queue) final;
 
  protected:
-  /// The own block, which no peer waits for, is copied beside the rest.
+  [[nodiscard]] static OwnBlock own_block_of(const PeerTransfers& work) {
+    return work.moves_own_block() ? OwnBlock::kMoves : OwnBlock::kStays;
+  }
+  /// The own block, which no peer waits for, is copied beside the rest, if it moves.
   void enqueue_own_copy(const PeerTransfers& work);
   [[nodiscard]] cudaStream_t stream() const { return streams_.between_ranks.get(); }
 
@@ -34,7 +41,8 @@ class StreamTransfer : public Transfer {
 
   const CudaDevice& device_;
   const TravelStreams& streams_;
-  OwnedEvent ready_, done_, copied_;
+  OwnedEvent ready_, done_;
+  OwnedEvent copied_;  ///< none if the own block stays
 };
 
 }  // namespace muonbench::cuda

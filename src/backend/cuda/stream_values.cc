@@ -18,13 +18,13 @@ StreamValues::StreamValues()
       wait_(driver_function<decltype(wait_)>("cuStreamWaitValue32", kSince)) {}
 
 void StreamValues::write(cudaStream_t stream, std::uint32_t* at, std::uint32_t value) const {
-  const CUresult result = write_(stream, address(at), value, CU_STREAM_WRITE_VALUE_DEFAULT);
-  MUONBENCH_CHECK(result == CUDA_SUCCESS, "cuStreamWriteValue32: {}", static_cast<int>(result));
+  check_driver(write_(stream, address(at), value, CU_STREAM_WRITE_VALUE_DEFAULT), "cuStreamWriteValue32");
 }
 
 void StreamValues::wait(cudaStream_t stream, std::uint32_t* at, std::uint32_t value) const {
-  const CUresult result = wait_(stream, address(at), value, CU_STREAM_WAIT_VALUE_GEQ);
-  MUONBENCH_CHECK(result == CUDA_SUCCESS, "cuStreamWaitValue32: {}", static_cast<int>(result));
+  // Not CU_STREAM_WAIT_VALUE_FLUSH, which is about writes of devices other than GPUs: a peer's stream writes
+  // the number when its copy is done.
+  check_driver(wait_(stream, address(at), value, CU_STREAM_WAIT_VALUE_GEQ), "cuStreamWaitValue32");
 }
 
 }  // namespace muonbench::cuda

@@ -26,12 +26,11 @@ CUtensorMap map_of(Encode encode, void* data, Shape matrix, const SymmetricProdu
   const std::array<cuuint64_t, 2> strides = {bytes(matrix.cols), bytes(product.stride)};
   const std::array<cuuint32_t, 3> box = {kBoxSide, kBoxSide, 1}, every = {1, 1, 1};
   CUtensorMap map{};
-  const CUresult result =
+  check_driver(
       encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, sizes.size(), data, sizes.data(), strides.data(),
              box.data(), every.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  MUONBENCH_CHECK(result == CUDA_SUCCESS, "cuTensorMapEncodeTiled: {} for {} x {} x {}",
-                  static_cast<int>(result), product.batch, matrix.rows, matrix.cols);
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+      "cuTensorMapEncodeTiled");
   return map;
 }
 
