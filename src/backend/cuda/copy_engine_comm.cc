@@ -78,7 +78,7 @@ class Group {
   /// Once it returns, no peer writes where this rank told it with what `addresses` were for. While an
   /// exception is on its way, or after one, nobody is waited for: peers may be gone, or wait elsewhere.
   void let_go(std::vector<PeerAddress>& addresses) noexcept {
-    if (std::uncaught_exceptions() > 0) give_up();
+    if (std::uncaught_exceptions() > 0 && !gave_up_) give_up();
     if (gave_up_) {
       drain_after_giving_up();
       addresses.clear();
@@ -134,8 +134,10 @@ class Group {
     MUONBENCH_CUDA_NOEXCEPT(cudaStreamSynchronize(giving_up_.get()));
   }
 
-  /// A peer that goes on may write its own numbers over those, so they are written again; but not for ever.
+  /// A peer that goes on may write its own numbers over those, so they are written again; but not for ever,
+  /// and not for each transfer anew.
   void drain_after_giving_up() noexcept {
+    if (std::exchange(drained_, true)) return;
     constexpr std::chrono::seconds kLongest{2};
     constexpr std::chrono::milliseconds kPause{1};
     const auto begin = std::chrono::steady_clock::now();
@@ -151,7 +153,7 @@ class Group {
   Signals signals_;
   std::vector<PeerAddress> peer_signals_;
   std::uint32_t run_ = 0;
-  bool gave_up_ = false;
+  bool gave_up_ = false, drained_ = false;
   CudaDevice::Watch watch_;
 };
 
