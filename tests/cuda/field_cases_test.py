@@ -63,13 +63,15 @@ class Transports(GpuTest):
         self.assertEqual(self.all_digests(runs[0]), self.all_digests(runs[1]))
 
     @unittest.skipIf(len(GPUS) < 2, "needs two GPUs")
-    def test_mpi_and_nccl_give_the_same_digests_on_all_gpus(self):
+    def test_all_give_the_same_digests_on_all_gpus(self):
         n = len(GPUS)
         for gtp_remat, tp in {(n, 1), (1, n), (n // 2, 2)}:
-            runs = [
-                self.run_ok(n, on_cuda(mixed(gtp_remat, tp), name), environment=ALL_GPUS) for name in ("mpi", "nccl")
-            ]
-            self.assertEqual(self.all_digests(runs[0]), self.all_digests(runs[1]))
+            mpi, *others = (
+                self.run_ok(n, on_cuda(mixed(gtp_remat, tp), name), environment=ALL_GPUS)
+                for name in ("mpi", "nccl", "copy_engine")
+            )
+            for run in others:
+                self.assertEqual(self.all_digests(mpi), self.all_digests(run))
 
 
 class Ho11ConcurrentGroups(GpuTest):
