@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Measures what this machine's GPUs can show, with programs that are built already (bazel build --config=cuda //:muonbench
-# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some six minutes:
+# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some six minutes on one GPU, eight on two:
 #   scripts/gpu_measure.sh FOLDER [NAME]      NAME: only results whose names hold it
 # One GPU: its pieces (gpu_bench), a whole model on one rank, and 8 ranks that share it. Several: whole models and plain
 # collectives over NCCL and by copy engines. Results are JSON files in FOLDER; their tables (scripts/gpu_table.py) come last.

@@ -136,7 +136,6 @@ all=(env "CUDA_VISIBLE_DEVICES=$GPUS")
 job=(mpirun --oversubscribe --bind-to none -n)
 over_mpi=(MUONBENCH_TEST_BACKEND=cuda MUONBENCH_TEST_TRANSPORT=mpi)
 over_nccl=(MUONBENCH_TEST_BACKEND=cuda MUONBENCH_TEST_TRANSPORT=nccl)
-over_copy_engine=(MUONBENCH_TEST_BACKEND=cuda MUONBENCH_TEST_TRANSPORT=copy_engine)
 muonbench=$bin/src/muonbench
 device_test=$bin/tests/conformance/cuda_device_test
 comm_test=$bin/tests/cuda/comm_test_program
@@ -190,29 +189,24 @@ done
 
 if [ "$gpu_count" -gt 1 ]; then
   step "transports, $gpu_count ranks on as many GPUs" 60 "${all[@]}" "${job[@]}" "$gpu_count" "$comm_test"
-  step "parity over nccl, $gpu_count ranks" 240 "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$parity_test"
-  step "whole weights on replicas over nccl, $gpu_count ranks" 240 \
-    "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$layer_wise_test"
-  step "closed forms over nccl, $gpu_count ranks" 240 \
-    "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$closed_forms_test"
-  step "fp64 reference over nccl, $gpu_count ranks" 180 "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$fp64_test"
-  step "every mode and way to travel over nccl, $gpu_count ranks" 360 \
-    "${all[@]}" "${over_nccl[@]}" "${job[@]}" "$gpu_count" "$every_mode_test"
-  step "golden files over nccl, $gpu_count ranks" 60 "${all[@]}" "${job[@]}" "$gpu_count" "${golden_words[@]}"
-  step "parity over copy_engine, $gpu_count ranks" 240 "${all[@]}" "${over_copy_engine[@]}" "${job[@]}" "$gpu_count" "$parity_test"
-  step "whole weights on replicas over copy_engine, $gpu_count ranks" 240 \
-    "${all[@]}" "${over_copy_engine[@]}" "${job[@]}" "$gpu_count" "$layer_wise_test"
-  step "every mode and way to travel over copy_engine, $gpu_count ranks" 360 \
-    "${all[@]}" "${over_copy_engine[@]}" "${job[@]}" "$gpu_count" "$every_mode_test"
-  golden copy_engine
-  step "golden files over copy_engine, $gpu_count ranks" 60 "${all[@]}" "${job[@]}" "$gpu_count" "${golden_words[@]}"
-  golden nccl
+  for transport in nccl copy_engine; do
+    over=(MUONBENCH_TEST_BACKEND=cuda "MUONBENCH_TEST_TRANSPORT=$transport")
+    on_all=("${all[@]}" "${over[@]}" "${job[@]}" "$gpu_count")
+    step "parity over $transport, $gpu_count ranks" 240 "${on_all[@]}" "$parity_test"
+    step "whole weights on replicas over $transport, $gpu_count ranks" 240 "${on_all[@]}" "$layer_wise_test"
+    step "closed forms over $transport, $gpu_count ranks" 240 "${on_all[@]}" "$closed_forms_test"
+    step "fp64 reference over $transport, $gpu_count ranks" 180 "${on_all[@]}" "$fp64_test"
+    step "every mode and way to travel over $transport, $gpu_count ranks" 360 "${on_all[@]}" "$every_mode_test"
+    golden $transport
+    step "golden files over $transport, $gpu_count ranks" 60 "${all[@]}" "${job[@]}" "$gpu_count" "${golden_words[@]}"
+  done
 else
   not_run "nccl and copy_engine between GPUs" "one GPU"
 fi
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
 if [ -n "$sanitizer" ]; then
+  golden nccl
   for tool in memcheck racecheck; do
     check=("$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 20)
     # Not what asks for more memory than there is on purpose, and not what takes minutes and runs no other kernels.

@@ -90,8 +90,9 @@ struct Event {
   std::int64_t sequence = 0;
 };
 
-/// Of work that could begin on several queues at a time, that of queues that go first does. They take no NS.
-enum class QueueOrder { kNormal, kFirst };
+/// Of work that could begin on several queues at a time, that of high priority does. Such a queue takes no
+/// NS.
+enum class QueuePriority { kNormal, kHigh };
 
 class Device {
  public:
@@ -111,8 +112,8 @@ class Device {
   [[nodiscard]] virtual std::optional<Bytes> peak_allocated() const = 0;
   virtual void reset_peak() = 0;
 
-  [[nodiscard]] virtual Queue make_queue(QueueOrder order) = 0;
-  [[nodiscard]] Queue make_queue() { return make_queue(QueueOrder::kNormal); }
+  [[nodiscard]] virtual Queue make_queue(QueuePriority priority) = 0;
+  [[nodiscard]] Queue make_queue() { return make_queue(QueuePriority::kNormal); }
   /// Nothing is enqueued on `queue` any more: its resources may serve another one.
   virtual void release(Queue /*queue*/) {}
   [[nodiscard]] virtual Event record(Queue queue) = 0;

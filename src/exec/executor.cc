@@ -8,7 +8,7 @@
 #include "src/base/check.h"
 #include "src/exec/bind.h"
 #include "src/exec/device_range.h"
-#include "src/exec/queue_orders.h"
+#include "src/exec/queue_priorities.h"
 
 namespace muonbench {
 namespace {
@@ -37,7 +37,8 @@ struct Executor::BoundOp {
 
 Executor::Executor(const StepProgram& program, Device& device, const CommTable& comms)
     : program_(program), device_(device) {
-  for (const QueueOrder order : queue_orders(program_)) queues_.push_back(device_.make_queue(order));
+  for (const QueuePriority priority : queue_priorities(program_))
+    queues_.push_back(device_.make_queue(priority));
   bind_buffers();
   bind_ops(comms);
   find_phases();

@@ -102,7 +102,7 @@ class AsyncDevice final : public Device {
   [[nodiscard]] std::optional<Bytes> peak_allocated() const override { return device_->peak_allocated(); }
   void reset_peak() override { device_->reset_peak(); }
 
-  [[nodiscard]] Queue make_queue(QueueOrder /*order*/) override {
+  [[nodiscard]] Queue make_queue(QueuePriority /*priority*/) override {
     threads_.push_back(std::make_unique<QueueThread>());
     return Queue{static_cast<int>(threads_.size()) - 1};
   }

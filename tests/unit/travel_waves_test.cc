@@ -7,7 +7,7 @@
 
 #include "tests/unit/way_to_travel.h"
 
-#include "src/exec/queue_orders.h"
+#include "src/exec/queue_priorities.h"
 
 namespace muonbench {
 namespace {
@@ -82,12 +82,12 @@ TEST(Waves, GoBeforeTheQueueOfNs) {
   const auto orders = [](int waves, const std::string& mode) {
     const TestModel model(equal_params(8), domain_grid(2, 2),
                           {.queues = QueueUse::kConcurrent, .waves = waves});
-    return queue_orders(model.programs(mode).front());
+    return queue_priorities(model.programs(mode).front());
   };
-  EXPECT_EQ(orders(4, "layer_sharded"), (std::vector{QueueOrder::kFirst, QueueOrder::kNormal}));
+  EXPECT_EQ(orders(4, "layer_sharded"), (std::vector{QueuePriority::kHigh, QueuePriority::kNormal}));
   // One queue does it all.
-  EXPECT_EQ(orders(1, "layer_sharded"), std::vector{QueueOrder::kNormal});
-  EXPECT_EQ(orders(1, "adam_dim0"), std::vector{QueueOrder::kNormal});
+  EXPECT_EQ(orders(1, "layer_sharded"), std::vector{QueuePriority::kNormal});
+  EXPECT_EQ(orders(1, "adam_dim0"), std::vector{QueuePriority::kNormal});
 }
 
 /// What stands in the program where NS of wave k is: which waves' collectives have started, and which have

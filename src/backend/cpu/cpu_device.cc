@@ -88,7 +88,7 @@ Bytes CpuDevice::allocated(MemoryUse use) const { return allocated_.at(index_of(
 std::optional<Bytes> CpuDevice::peak_allocated() const { return std::nullopt; }
 void CpuDevice::reset_peak() {}
 
-Queue CpuDevice::make_queue(QueueOrder /*order*/) { return Queue{queues_++}; }
+Queue CpuDevice::make_queue(QueuePriority /*priority*/) { return Queue{queues_++}; }
 Event CpuDevice::record(Queue queue) { return Event{.queue = queue.index, .sequence = events_++}; }
 void CpuDevice::wait(Queue /*queue*/, Event /*event*/) {}
 void CpuDevice::synchronize(Queue /*queue*/) {}

@@ -28,7 +28,7 @@ class CpuDevice final : public Device {
   void reset_peak() override;
 
   using Device::make_queue;
-  [[nodiscard]] Queue make_queue(QueueOrder order) override;
+  [[nodiscard]] Queue make_queue(QueuePriority priority) override;
   [[nodiscard]] Event record(Queue queue) override;
   void wait(Queue queue, Event event) override;
   void synchronize(Queue queue) override;

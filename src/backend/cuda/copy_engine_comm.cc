@@ -27,10 +27,11 @@ namespace {
 class Signals {
  public:
   Signals(const CudaDevice& device, int ranks)
-      : ranks_(ranks), memory_(device.make_table(Words(words(ranks)))) {}
+      : bytes_(in_exported_blocks(static_cast<std::size_t>(ranks) * kLine * sizeof(std::uint32_t))),
+        memory_(device.make_table(std::vector<std::uint32_t>(bytes_ / sizeof(std::uint32_t)))) {}
 
   [[nodiscard]] std::uint32_t* begin() const { return memory_.as<std::uint32_t>(); }
-  [[nodiscard]] std::size_t bytes() const { return words(ranks_) * sizeof(std::uint32_t); }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] static std::uint32_t* may_write(std::uint32_t* begin, int peer) {
     return begin + static_cast<std::ptrdiff_t>(peer) * kLine;
   }
@@ -39,15 +40,9 @@ class Signals {
   }
 
  private:
-  using Words = std::vector<std::uint32_t>;
   static constexpr int kLine = 64;  // words; no two ranks write next to one another
-  [[nodiscard]] static std::size_t words(int ranks) {
-    const std::size_t used = static_cast<std::size_t>(ranks) * kLine;
-    constexpr std::size_t kBlock = kExportedBlock / sizeof(std::uint32_t);
-    return (used + kBlock - 1) / kBlock * kBlock;
-  }
 
-  int ranks_;
+  std::size_t bytes_;
   DeviceTable memory_;
 };
 
@@ -164,8 +159,10 @@ class CopyTransfer final : public StreamTransfer {
         group_(std::move(group)),
         work_(std::move(work)),
         targets_(group_->ranks()) {
+    const int ranks = group_->host->size();
+    for (int i = 1; i < ranks; ++i) peers_.push_back((work_.rank + i) % ranks);
     const std::vector<Place> places = exchange_on_host(*group_->host, places_for_peers());
-    for (const int peer : group_peers()) {
+    for (const int peer : peers_) {
       const auto at = static_cast<std::size_t>(peer);
       check_size(peer, places[at].elements);
       if (send(peer).size > 0) targets_[at] = group_->memory.map(places[at].address, peer);
@@ -181,9 +178,9 @@ class CopyTransfer final : public StreamTransfer {
   void enqueue() override {
     const std::uint32_t run = group_->next_run();
     enqueue_own_copy(work_);
-    for (const int peer : group_peers())
+    for (const int peer : peers_)
       if (receive(peer).size > 0) group_->let_write(peer, run);
-    for (const int peer : group_peers()) {
+    for (const int peer : peers_) {
       if (send(peer).size == 0) continue;
       group_->wait_to_write(peer, run);
       MUONBENCH_CUDA(cudaMemcpyAsync(targets_[static_cast<std::size_t>(peer)].data, send(peer).data,
@@ -191,7 +188,7 @@ class CopyTransfer final : public StreamTransfer {
                                      stream()));
       group_->tell_arrived(peer, run);
     }
-    for (const int peer : group_peers())
+    for (const int peer : peers_)
       if (receive(peer).size > 0) group_->wait_for_block(peer, run);
     count_collective(group_->counters, work_);
   }
@@ -203,7 +200,7 @@ class CopyTransfer final : public StreamTransfer {
   };
   [[nodiscard]] std::vector<Place> places_for_peers() const {
     std::vector<Place> places(group_->ranks());
-    for (const int peer : group_peers()) {
+    for (const int peer : peers_) {
       if (receive(peer).size == 0) continue;
       places[static_cast<std::size_t>(peer)] = {exported(group_->device, receive(peer).data),
                                                 receive(peer).size};
@@ -216,13 +213,6 @@ class CopyTransfer final : public StreamTransfer {
                     work_.collective, peer, elements, work_.rank, send(peer).size);
   }
 
-  /// From the one behind this rank on, so that no two write to the same one at a time.
-  [[nodiscard]] std::vector<int> group_peers() const {
-    const int ranks = group_->host->size();
-    std::vector<int> peers;
-    for (int i = 1; i < ranks; ++i) peers.push_back((work_.rank + i) % ranks);
-    return peers;
-  }
   [[nodiscard]] const BoundSegment& send(int peer) const {
     return work_.sends[static_cast<std::size_t>(peer)];
   }
@@ -232,6 +222,7 @@ class CopyTransfer final : public StreamTransfer {
 
   std::shared_ptr<Group> group_;
   PeerTransfers work_;
+  std::vector<int> peers_;  ///< from the one behind this rank on: no two write to the same one at a time
   std::vector<PeerAddress> targets_;  ///< where blocks go, by peer
 };
 

@@ -82,16 +82,16 @@ int visible_devices() {
 struct CudaDevice::Stream {
   static constexpr std::int64_t kEvents = 64;
 
-  QueueOrder order;
+  QueuePriority priority;
   OwnedStream stream;
   DeviceTable workspace;
   std::vector<OwnedEvent> events;
   std::int64_t recorded = 0;
 
-  Stream(const std::shared_ptr<MemoryAccount>& account, QueueOrder in_order)
-      : order(in_order),
-        stream(order == QueueOrder::kFirst ? make_stream_that_goes_first() : make_stream()),
-        workspace(account, order == QueueOrder::kFirst ? 0 : kMatmulWorkspace) {
+  Stream(const std::shared_ptr<MemoryAccount>& account, QueuePriority of_queue)
+      : priority(of_queue),
+        stream(priority == QueuePriority::kHigh ? make_high_priority_stream() : make_stream()),
+        workspace(account, priority == QueuePriority::kHigh ? 0 : kMatmulWorkspace) {
     events.reserve(kEvents);
     for (std::int64_t i = 0; i < kEvents; ++i) events.push_back(make_event());
   }
@@ -117,15 +117,15 @@ CudaDevice::~CudaDevice() = default;
 Capabilities CudaDevice::capabilities() const { return capabilities_; }
 std::string CudaDevice::pci() const { return capabilities_.pci.value_or(""); }
 
-Queue CudaDevice::make_queue(QueueOrder order) {
+Queue CudaDevice::make_queue(QueuePriority priority) {
   const auto known =
-      std::ranges::find_if(released_, [&](Queue queue) { return stream_of(queue).order == order; });
+      std::ranges::find_if(released_, [&](Queue queue) { return stream_of(queue).priority == priority; });
   if (known != released_.end()) {
     const Queue queue = *known;
     released_.erase(known);
     return queue;
   }
-  streams_.push_back(std::make_unique<Stream>(account_, order));
+  streams_.push_back(std::make_unique<Stream>(account_, priority));
   return Queue{static_cast<int>(streams_.size()) - 1};
 }
 
@@ -135,7 +135,7 @@ const CudaDevice::Stream& CudaDevice::stream_of(Queue queue) const {
 cudaStream_t CudaDevice::stream(Queue queue) const { return stream_of(queue).stream.get(); }
 void* CudaDevice::workspace(Queue queue) const {
   void* const data = stream_of(queue).workspace.data();
-  MUONBENCH_CHECK(data != nullptr, "products on a queue that goes first");
+  MUONBENCH_CHECK(data != nullptr, "products on a queue of high priority");
   return data;
 }
 

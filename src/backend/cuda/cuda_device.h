@@ -21,6 +21,10 @@ struct Multipliers;
 
 /// Allocations below this share a block with others, which peers that map one of them would get as well.
 inline constexpr std::size_t kExportedBlock = std::size_t{2} << 20U;
+/// The bytes of as many such blocks as hold `bytes`.
+[[nodiscard]] constexpr std::size_t in_exported_blocks(std::size_t bytes) {
+  return (bytes + kExportedBlock - 1) / kExportedBlock * kExportedBlock;
+}
 
 /// GPUs that this process may use; CUDA_VISIBLE_DEVICES is respected. 0 also where there is no driver.
 [[nodiscard]] int visible_devices();
@@ -43,7 +47,7 @@ class CudaDevice final : public Device {
   void reset_peak() override;
 
   using Device::make_queue;
-  [[nodiscard]] Queue make_queue(QueueOrder order) override;
+  [[nodiscard]] Queue make_queue(QueuePriority priority) override;
   void release(Queue queue) override;
   [[nodiscard]] Event record(Queue queue) override;
   void wait(Queue queue, Event event) override;
@@ -70,7 +74,7 @@ class CudaDevice final : public Device {
 
   // For what belongs to this backend: kernels and transports.
   [[nodiscard]] cudaStream_t stream(Queue queue) const;
-  /// kMatmulWorkspace bytes that only this queue's products use. A queue that goes first has none.
+  /// kMatmulWorkspace bytes that only this queue's products use. A queue of high priority has none.
   [[nodiscard]] void* workspace(Queue queue) const;
   [[nodiscard]] int ordinal() const { return ordinal_; }
   /// The begin of the allocation of use exchange that holds `data`. Such allocations are whole

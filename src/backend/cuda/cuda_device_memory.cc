@@ -13,8 +13,8 @@ namespace {
 
 /// What is taken of the device for `size` bytes.
 std::int64_t taken_for(Bytes size, MemoryUse use) {
-  constexpr auto kBlock = static_cast<std::int64_t>(kExportedBlock);
-  return use == MemoryUse::kExchange ? (size.value() + kBlock - 1) / kBlock * kBlock : size.value();
+  if (use != MemoryUse::kExchange) return size.value();
+  return static_cast<std::int64_t>(in_exported_blocks(static_cast<std::size_t>(size.value())));
 }
 
 std::size_t index_of(MemoryUse use) { return static_cast<std::size_t>(use); }

@@ -22,11 +22,11 @@ OwnedStream make_stream() {
   return OwnedStream(stream);
 }
 
-OwnedStream make_stream_that_goes_first() {
-  int last = 0, first = 0;
-  MUONBENCH_CUDA(cudaDeviceGetStreamPriorityRange(&last, &first));
+OwnedStream make_high_priority_stream() {
+  int least = 0, greatest = 0;
+  MUONBENCH_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
   cudaStream_t stream = nullptr;
-  MUONBENCH_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, first));
+  MUONBENCH_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest));
   return OwnedStream(stream);
 }
 

@@ -43,8 +43,8 @@ using PinnedMemory = Owned<void*, cudaFreeHost>;
 
 /// A stream that does not wait for the legacy default stream.
 [[nodiscard]] OwnedStream make_stream();
-/// Such a one whose kernels get what multiprocessors become free before those of other streams.
-[[nodiscard]] OwnedStream make_stream_that_goes_first();
+/// Such a one whose kernels get multiprocessors that become free before those of make_stream()'s.
+[[nodiscard]] OwnedStream make_high_priority_stream();
 /// An event that takes no time stamps, or one that does.
 [[nodiscard]] OwnedEvent make_event();
 [[nodiscard]] OwnedEvent make_timed_event();

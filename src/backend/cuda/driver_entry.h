@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include <cuda.h>
 
 #include "src/backend/cuda/cuda_check.h"
 #include "src/base/check.h"
+#include "src/base/error.h"
+#include "src/base/text.h"
 
 namespace muonbench::cuda {
 
@@ -22,11 +26,11 @@ template <class Function>
 }
 
 /// Throws RuntimeFailure unless `result` says success: the call, and the driver's name for the error.
-inline void check_driver(CUresult result, const char* call) {
+inline void check_driver(CUresult result, std::string_view call) {
   if (result == CUDA_SUCCESS) return;
   const char* name = nullptr;
   static_cast<void>(driver_function<decltype(&cuGetErrorName)>("cuGetErrorName", 6000)(result, &name));
-  MUONBENCH_CHECK(result == CUDA_SUCCESS, "{}: {}", call, name == nullptr ? "unknown error" : name);
+  throw RuntimeFailure(text("{}: {}", call, name == nullptr ? "unknown error" : name));
 }
 
 }  // namespace muonbench::cuda

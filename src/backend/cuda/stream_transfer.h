@@ -9,9 +9,9 @@
 namespace muonbench::cuda {
 
 /// Streams that a communicator has for itself: what travels, and own blocks beside it. Peers wait for it, so
-/// it goes first.
+/// their priority is high.
 struct TravelStreams {
-  OwnedStream between_ranks = make_stream_that_goes_first(), own_copies = make_stream_that_goes_first();
+  OwnedStream between_ranks = make_high_priority_stream(), own_copies = make_high_priority_stream();
 };
 
 /// A transfer that runs in its communicator's stream; the host does not wait for it. What it does there is

@@ -9,6 +9,7 @@
 #include "src/backend/cuda/driver_entry.h"
 #include "src/backend/cuda/symmetric_kernels.h"
 #include "src/base/check.h"
+#include "src/base/text.h"
 
 namespace muonbench::cuda {
 namespace {
@@ -30,7 +31,7 @@ CUtensorMap map_of(Encode encode, void* data, Shape matrix, const SymmetricProdu
       encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, sizes.size(), data, sizes.data(), strides.data(),
              box.data(), every.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
              CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-      "cuTensorMapEncodeTiled");
+      text("cuTensorMapEncodeTiled for {} x {} x {}", product.batch, matrix.rows, matrix.cols));
   return map;
 }
 
