@@ -90,8 +90,7 @@ struct Event {
   std::int64_t sequence = 0;
 };
 
-/// Of work that could begin on several queues at a time, that of high priority does. Such a queue takes no
-/// NS.
+/// Of work that could begin on several queues, that of high priority does. Such a queue takes no NS.
 enum class QueuePriority { kNormal, kHigh };
 
 class Device {
