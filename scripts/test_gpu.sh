@@ -215,7 +215,7 @@ if [ -n "$sanitizer" ]; then
     step "$tool: golden files" 60 "${one[@]}" "${check[@]}" "${golden_words[@]}"
   done
   # NCCL asks for kernels of architectures that are not there, and goes on.
-  step "memcheck: transports" 60 "${one[@]}" "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 9 \
+  step "memcheck: transports" 150 "${one[@]}" "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 9 \
     "$comm_test"
 else
   not_run "memcheck and racecheck" "no compute-sanitizer here"
