@@ -42,19 +42,22 @@ def ns_table(ns):
     return f"Newton-Schulz, gemm, medium, quintic, 5 steps\n\n{table(head, rows)}"
 
 
-def syrk_table(syrk):
-    head = ["batch x shape", "gemm (ms)", "syrk (ms)", "gemm / syrk", "syrk, TFLOP/s as gemm counts them"]
+def algorithm_table(algorithms):
+    head = ["batch x shape", "gemm (ms)", "syrk (ms)", "gram (ms)", "gemm / syrk", "gemm / gram",
+            "gram, TFLOP/s as gemm counts them"]
     rows = [
         [
             f"{row['batch']} x {row['rows']}x{row['cols']}",
             cell(row["gemm_seconds"]["p50"], 1e3, 3),
             cell(row["syrk_seconds"]["p50"], 1e3, 3),
+            cell(row["gram_seconds"]["p50"], 1e3, 3),
             cell(row["gemm_over_syrk"]),
-            cell(row["syrk_gemm_equivalent_tflops"], digits=0),
+            cell(row["gemm_over_gram"]),
+            cell(row["gram_gemm_equivalent_tflops"], digits=0),
         ]
-        for row in syrk["rows"]
+        for row in algorithms["rows"]
     ]
-    return f"Newton-Schulz by gemm and by syrk, medium, quintic, 5 steps\n\n{table(head, rows)}"
+    return f"Newton-Schulz by gemm, syrk and gram, medium, quintic, 5 steps\n\n{table(head, rows)}"
 
 
 def pass_table(title, passes):
@@ -83,8 +86,8 @@ def bench_tables(report):
     yield head
     if report.get("ns"):
         yield ns_table(report["ns"])
-    if report.get("syrk"):
-        yield syrk_table(report["syrk"])
+    if report.get("algorithms"):
+        yield algorithm_table(report["algorithms"])
     if report.get("launch"):
         yield launch_line(report["launch"])
     for name, title in (("copy", "Copies"), ("elementwise", "Passes over the optimizer's state")):

@@ -182,7 +182,7 @@ for n in 1 4 8; do
   step "every mode and way to travel over mpi, $n ranks on one GPU" 240 \
     "${one[@]}" "${over_mpi[@]}" "${job[@]}" $n "$every_mode_test"
 done
-for cases in Transports Ho23Gpus Ho12BitParity Tf32 Syrk Ho11ConcurrentGroups CpuAgainstCuda OutOfMemory Watchdog \
+for cases in Transports Ho23Gpus Ho12BitParity Tf32 Algorithms Ho11ConcurrentGroups CpuAgainstCuda OutOfMemory Watchdog \
   Ho17LargeMessages; do
   step "field cases: $cases" 150 python3 tests/cuda/field_cases_test.py -v $cases
 done

@@ -23,7 +23,7 @@ struct BoundNsSlice {
   float* sums = nullptr;  ///< one a matrix: kSumOfSquares writes them, kNormalise reads them
   /// A scratch for each matrix, ns_scratch_layout(slice).total elements of options.storage apart.
   void* scratch = nullptr;
-  NsOptions options;
+  NsOptions options;                     ///< gemm or syrk: under gram no Gram matrix is taken at each step
   NsScaling scaling = NsScaling::kByNs;  ///< kByReceiver: what kScaleOut writes is not multiplied
 };
 

@@ -35,4 +35,20 @@ enum class DType { kFp32, kBf16 };
 /// The fp32 number that a store to bf16 and a load back leave behind.
 [[nodiscard]] constexpr float round_to_bf16(float value) { return fp32_from_bf16(bf16_from_fp32(value)); }
 
+/// The fp16 number nearest to an fp32, ties to even, as fp32: 11 bits down to 2^-14, multiples of 2^-24
+/// below; infinite from 65520 on. A NaN stays one.
+[[nodiscard]] constexpr float round_to_fp16(float value) {
+  constexpr std::uint32_t kSign = 0x80000000U, kDropped = 13;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits & kSign, magnitude = bits & ~kSign;
+  // In [0.5, 1) fp32 numbers are 2^-24 apart.
+  const float small = (std::bit_cast<float>(magnitude) + 0.5F) - 0.5F;
+  const std::uint32_t rounded = (magnitude + 0xfffU + ((magnitude >> kDropped) & 1U)) >> kDropped << kDropped;
+  const float large =
+      rounded > 0x477fe000U ? std::bit_cast<float>(0x7f800000U) : std::bit_cast<float>(rounded);
+  const float normal = magnitude < 0x38800000U ? small : large;
+  const float number = magnitude > 0x7f800000U ? value : normal;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(number) | sign);
+}
+
 }  // namespace muonbench

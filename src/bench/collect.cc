@@ -213,6 +213,7 @@ ModeInfo planned_mode_info(const Mode& mode, const StepInputs& inputs, const std
   if (mode.muon == MuonUse::kMuon) {
     info.ns_cost_max_over_mean =
         imbalance(costs, [](const RankCosts& one) { return static_cast<double>(one.counts.ns_cost); });
+    info.ns_algorithms = calls_by_algorithm(costs);
     info.ns_whole =
         std::accumulate(costs.begin(), costs.end(), std::int64_t{0},
                         [](std::int64_t sum, const RankCosts& one) { return sum + one.counts.ns_whole; });

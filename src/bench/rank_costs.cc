@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/bench/rank_costs.h"
 
+#include <cstddef>
+
+#include "src/config/words.h"
+
 namespace muonbench {
 namespace {
 
@@ -24,6 +28,15 @@ MemoryInfo memory_info(const MemoryLedger& ledger) {
 
 RankCosts costs_of(const StepProgram& program, const RankGrid& grid, WorldRank rank) {
   return RankCosts{memory_info(ledger_of(program)), count_step(program, grid, rank)};
+}
+
+std::map<std::string, std::int64_t> calls_by_algorithm(const std::vector<RankCosts>& costs) {
+  std::map<std::string, std::int64_t> calls;
+  for (const RankCosts& one : costs)
+    for (std::size_t i = 0; i < one.counts.ns_calls_by.size(); ++i)
+      calls[std::string(name_in(kNsAlgorithmNames, static_cast<NsAlgorithm>(i)))] +=
+          one.counts.ns_calls_by.at(i);
+  return calls;
 }
 
 }  // namespace muonbench

@@ -12,6 +12,7 @@
 #include "src/bench/countable.h"
 #include "src/bench/resolve_homes.h"
 #include "src/bench/thresholds.h"
+#include "src/config/words.h"
 #include "src/model/build_params.h"
 #include "src/ns/coefficients.h"
 #include "src/ns/ns_slice.h"
@@ -49,6 +50,7 @@ AdamRule adam_rule(const AdamConfig& adam) {
 NsOptions ns_options(const MuonConfig& muon, Backend backend) {
   NsOptions options{resolve_schedule(muon.coefficient_type, muon.num_ns_steps, muon.custom_coefficients),
                     muon.fp32_matmul_prec, muon.ns_algorithm, muon.scale_mode, muon.extra_scale_factor};
+  options.batch = muon.ns_batch_size;
   switch (backend) {
     case Backend::kCpu: break;  // BLAS has no bf16: operands hold bf16 values in fp32
     case Backend::kCuda:
@@ -80,7 +82,7 @@ std::vector<RowSplit> row_splits(const MuonConfig& muon, const ParamSet& params)
   return splits;
 }
 
-/// Matrices of which syrk saves nothing are told, not passed over in silence.
+/// Matrices of whose Gram matrices syrk and gram save nothing are told, not passed over in silence.
 void warn_of_whole_products(const StepInputs& inputs, std::vector<std::string>& warnings) {
   std::int64_t matrices = 0, whole = 0;
   std::string first;
@@ -94,10 +96,10 @@ void warn_of_whole_products(const StepInputs& inputs, std::vector<std::string>& 
     }
   }
   if (whole > 0)
-    warnings.push_back(text(
-        "muon.ns_algorithm syrk: {} of {} matrices have rows of no multiple of {} numbers, and their Gram "
-        "matrices are computed whole (the first: {}); ns_whole of each mode counts what it computes so",
-        whole, matrices, kSymmetricSides, first));
+    warnings.push_back(
+        text("muon.ns_algorithm {}: {} of {} matrices have rows of no multiple of {} numbers, and their Gram "
+             "matrices are computed whole (the first: {}); ns_whole of each mode counts what it computes so",
+             name_in(kNsAlgorithmNames, inputs.ns.algorithm), whole, matrices, kSymmetricSides, first));
 }
 
 }  // namespace

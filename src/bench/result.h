@@ -90,8 +90,7 @@ struct ParamInfo {
   std::optional<std::string> digest;  ///< 16 hex digits
 };
 
-/// How much of exchange and NS went on at once: (serial - overlapped) / min(exchange, NS), medians of
-/// seconds.
+/// How much of exchange and NS went on at once: (serial - overlapped) / min(exchange, NS), of medians in s.
 struct OverlapInfo {
   double serial_seconds = 0;         ///< a step whose phases wait for one another
   double overlapped_seconds = 0;     ///< a step of the same run in which none does
@@ -125,10 +124,11 @@ struct ModeInfo {
   std::optional<OverlapInfo> overlap;
   ThroughputInfo throughput;
   std::optional<double> speedup_vs_duplicated, ns_cost_max_over_mean, state_max_over_mean;
-  std::string ns_algorithm;  ///< what ran
+  std::string ns_algorithm;  ///< what was asked for
   std::vector<RankInfo> ranks;
   ParityInfo parity;
   std::optional<std::int64_t> nonfinite_values, ns_whole;
+  std::optional<std::map<std::string, std::int64_t>> ns_algorithms;  ///< matrices by what ran
   std::vector<ParamInfo> params;
   ConcurrentGroupsInfo concurrent_groups;
   std::vector<OwnerInfo> owners;                       ///< empty where the mode has none

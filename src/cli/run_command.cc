@@ -16,6 +16,7 @@
 #include "src/cli/commands.h"
 #include "src/cli/output_file.h"
 #include "src/config/read_config.h"
+#include "src/config/words.h"
 #include "src/model/checkpoint.h"
 #include "src/report/report.h"
 #include "src/report/trace.h"
@@ -41,11 +42,16 @@ void refuse_missing_abilities(const RunConfig& config, const Capabilities& devic
   if (config.muon.fp32_matmul_prec == MatmulPrecision::kHigh && !device.tf32)
     throw ConfigError(text("{}: muon.fp32_matmul_prec: expected highest or medium on {}, got 'high'", source,
                            device.device_name));
-  if (config.muon.ns_algorithm == NsAlgorithm::kSyrk && !device.syrk)
+  const NsAlgorithm algorithm = config.muon.ns_algorithm;
+  // auto is gemm where products are not those of 16 bits.
+  const bool symmetric =
+      algorithm == NsAlgorithm::kSyrk || algorithm == NsAlgorithm::kGram ||
+      (algorithm == NsAlgorithm::kAuto && config.muon.fp32_matmul_prec == MatmulPrecision::kMedium);
+  if (symmetric && !(device.syrk && device.gram))
     throw ConfigError(
         text("{}: muon.ns_algorithm: expected gemm, as symmetric products need a GPU of compute capability "
-             "9.0 and a program built with --cuda_archs=90a, and this is {}, got 'syrk'",
-             source, device.device_name));
+             "9.0 and a program built with --cuda_archs=90a, and this is {}, got '{}'",
+             source, device.device_name, name_in(kNsAlgorithmNames, algorithm)));
 }
 
 Provenance provenance_of(const Arguments& arguments, const MpiRuntime& runtime) {

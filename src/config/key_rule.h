@@ -69,15 +69,11 @@ template <class E, std::size_t N>
                    }};
 }
 
-/// All words of a closed kind but those that come later.
+/// All words of a closed kind.
 template <class E, std::size_t N>
-[[nodiscard]] Rule words(const NameTable<E, N>& names, const std::vector<std::string>& later = {}) {
-  WordRule rule{{}, later};
-  for (const auto& [value, name] : names) {
-    bool comes_later = false;
-    for (const std::string& word : later) comes_later = comes_later || word == name;
-    if (!comes_later) rule.allowed.emplace_back(name);
-  }
+[[nodiscard]] Rule words(const NameTable<E, N>& names) {
+  WordRule rule;
+  for (const auto& [value, name] : names) rule.allowed.emplace_back(name);
   return rule;
 }
 

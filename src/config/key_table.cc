@@ -60,7 +60,7 @@ std::vector<KeyRow<C>> muon_keys() {
       {"muon.extra_scale_factor", non_negative(), [](C& c) -> Field { return &c.muon.extra_scale_factor; }},
       {"muon.fp32_matmul_prec", words(kMatmulPrecisionNames),
        [](C& c) -> Field { return word_field(c.muon.fp32_matmul_prec, kMatmulPrecisionNames); }},
-      {"muon.ns_algorithm", words(kNsAlgorithmNames, {"gram", "auto"}),
+      {"muon.ns_algorithm", words(kNsAlgorithmNames),
        [](C& c) -> Field { return word_field(c.muon.ns_algorithm, kNsAlgorithmNames); }},
       {"muon.ns_batch_size", integer(1, 1U << 20U), [](C& c) -> Field { return &c.muon.ns_batch_size; }},
       {"muon.split_qkv", FlagRule{}, [](C& c) -> Field { return &c.muon.split_qkv; }},

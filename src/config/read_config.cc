@@ -164,16 +164,29 @@ void check_backend_computes(const Key& top, const RunConfig& config) {
             .reject("highest or medium, as run.backend is cpu and BLAS has no TF32");
       return;
     case Backend::kCuda:
-      if (config.muon.ns_algorithm == NsAlgorithm::kSyrk &&
+      if ((config.muon.ns_algorithm == NsAlgorithm::kSyrk ||
+           config.muon.ns_algorithm == NsAlgorithm::kGram) &&
           config.muon.fp32_matmul_prec != MatmulPrecision::kMedium)
         top.at("muon.ns_algorithm")
             .reject(
-                "gemm, as run.backend is cuda, whose symmetric products are those of bf16 "
+                "gemm or auto, as run.backend is cuda, whose symmetric products are those of 16 bits "
                 "(muon.fp32_matmul_prec medium)");
       if (config.muon.ns_batch_size > kMostTogether)
         top.at("muon.ns_batch_size").reject(text("1..{}, as run.backend is cuda", kMostTogether));
       return;
   }
+}
+
+/// Where NS is spread over ranks they add up a Gram matrix in each step, and gram takes fewer.
+void check_gram(const Key& top, const RunConfig& config) {
+  if (config.muon.ns_algorithm != NsAlgorithm::kGram) return;
+  for (const char* mode : {"distributed", "auto"})
+    if (config.runs(mode))
+      top.at("muon.ns_algorithm")
+          .reject(text("gemm, syrk or auto, as mode {} adds up the Gram matrices of every step", mode));
+  if (config.muon.split_oversized)
+    top.at("muon.ns_algorithm")
+        .reject("gemm, syrk or auto, as muon.split_oversized adds up the Gram matrices of every step");
 }
 
 }  // namespace
@@ -198,6 +211,7 @@ RunConfig read_config(std::string_view json, const std::string& source,
   config.gradients.inject = read_injections(top);
   config.run = with_backend_checked(top, config.run, vocabulary);
   check_backend_computes(top, config);
+  check_gram(top, config);
   check_coefficients(top, config.muon);
   check_homes(top, config.muon);
   check_travel(top, config);

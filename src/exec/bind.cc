@@ -62,7 +62,11 @@ class Binder {
     return comm().prepare(std::move(bound));
   }
   Prepared operator()(const NewtonSchulzOp& op) const {
-    BoundNewtonSchulz bound{op.matrix, {}, at(op.scratch.buffer, op.scratch.offset), program_.ns, op.scaling};
+    BoundNewtonSchulz bound{op.matrix,
+                            {},
+                            at(op.scratch.buffer, op.scratch.offset),
+                            for_matrix(program_.ns, op.matrix),
+                            op.scaling};
     for (const NewtonSchulzItem& item : op.items) bound.items.emplace_back(floats(item.in), floats(item.out));
     return device_.prepare(std::move(bound));
   }
@@ -74,7 +78,7 @@ class Binder {
                        {},
                        floats(op.sums),
                        at(op.scratch.buffer, op.scratch.offset),
-                       program_.ns,
+                       for_slice(program_.ns, op.slice),
                        op.scaling};
     for (const Region& matrix : op.data) bound.data.push_back(floats(matrix));
     return device_.prepare(std::move(bound));

@@ -11,11 +11,13 @@
 namespace muonbench {
 
 /// Arithmetic of the NS products. highest: fp32. high: TF32 tensor cores, X kept fp32 (CUDA only).
-/// medium: bf16 operands and results, fp32 accumulation and epilogue.
+/// medium: 16-bit operands and results, fp32 accumulation and epilogue: bf16, but under gram fp16, and bf16
+/// in the end.
 enum class MatmulPrecision { kHighest, kHigh, kMedium };
 
-/// How the symmetric products of an NS step are computed. gemm: as full products. syrk: one triangle,
-/// mirrored. gram: iterate on the Gram matrix. auto: the cheapest for the shape.
+/// How NS is computed. gemm: all products in full. syrk: of symmetric ones one triangle, mirrored. gram: so
+/// too, and X is multiplied once for some steps, between which the Gram matrix itself is iterated
+/// (ns_stretches). auto: the cheapest for the shape.
 enum class NsAlgorithm { kGemm, kSyrk, kGram, kAuto };
 
 /// Factor on the orthogonalised matrix, from the true full (rows r, cols q):
@@ -54,8 +56,11 @@ struct NsOptions {
   NsAlgorithm algorithm = NsAlgorithm::kGemm;
   ScaleMode scale_mode = ScaleMode::kSpectral;
   double extra_scale_factor = 1.0;
-  DType storage = DType::kFp32;  ///< of X, A and B between products
+  /// Of X, its Gram matrix and polynomials between products; under gram the 16 bits of bf16 are those of
+  /// fp16.
+  DType storage = DType::kFp32;
   NsBatching batching = NsBatching::kInTurn;
+  int batch = 1;  ///< equal matrices that NS takes at a time, if there are as many: what auto goes by
 };
 
 /// `batch` matrices of one shape, orthogonalised by one kernel.

@@ -46,13 +46,22 @@ inline constexpr std::int64_t kSymmetricSides = 8;
   return slice.length() > 0 && slice.shape.cols % kSymmetricSides == 0 &&
          slice.gram_side() % kSymmetricSides == 0;
 }
-/// Whether A is multiplied whole though syrk is asked for.
+/// Whether A is multiplied whole though syrk or gram, not auto, is asked for.
 [[nodiscard]] inline bool multiplied_whole(const NsSlice& slice, const NsOptions& options) {
-  return options.algorithm == NsAlgorithm::kSyrk && options.storage == DType::kBf16 && !has_halves(slice);
+  return (options.algorithm == NsAlgorithm::kSyrk || options.algorithm == NsAlgorithm::kGram) &&
+         options.storage != DType::kFp32 && !has_halves(slice);
 }
 
+/// `options` with the algorithm that auto stands for: a matter of the shape alone, so that a matrix has the
+/// same bits in every mode. On a GPU gemm in fp32, without has_halves(), and where all triangles of a batch
+/// are too few tiles for its multiprocessors; else gram where it has a tenth fewer operations than syrk, and
+/// syrk. A slice, whose Gram matrices are added up in each step, is never iterated by gram.
+[[nodiscard]] NsOptions for_matrix(NsOptions options, Shape full);
+[[nodiscard]] NsOptions for_slice(NsOptions options, const NsSlice& slice);
+
 /// Where X, its successor, A and B of a slice lie; as of ns_scratch_layout(Shape) for a whole_slice.
-[[nodiscard]] NsScratchLayout ns_scratch_layout(const NsSlice& slice);
+[[nodiscard]] NsScratchLayout ns_scratch_layout(const NsSlice& slice,
+                                                NsAlgorithm algorithm = NsAlgorithm::kGemm);
 
 /// Floating point operations of a part on one slice, counted as ns_flops does: of a whole_slice, those of
 /// kGram and kStep over all steps add up to ns_flops. `step`: of kGram and kStep.

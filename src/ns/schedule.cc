@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/base/even_part.h"
 #include "src/ns/ns_slice.h"
 
 namespace muonbench {
@@ -14,6 +15,12 @@ namespace {
 // like it.
 constexpr std::int64_t kPartAlignment = 64;
 
+// Of gram, without a restart. Against the exact polynomial, on Gaussian matrices of 128 x 128 to 2048 x 5120,
+// on singular values from 1 to 1e-6, on rank 32 in noise and on rows that differ by 1e5, quintic and
+// polar_express in fp16 are then 2 to 8 times closer than gemm in bf16; five steps in fp16 are up to 3 times
+// farther on some.
+constexpr int kMostStepsIn16Bits = 3, kMostStepsInFp32 = 5;
+
 Elements aligned(std::int64_t n) {
   return Elements((n + kPartAlignment - 1) / kPartAlignment * kPartAlignment);
 }
@@ -21,15 +28,64 @@ Elements aligned(std::int64_t n) {
 // Of a symmetric product that sums over `length`: one triangle instead of the whole square saves half.
 std::int64_t symmetric_flops(std::int64_t m, std::int64_t length, NsAlgorithm algorithm) {
   switch (algorithm) {
-    case NsAlgorithm::kSyrk: return m * m * length;
+    case NsAlgorithm::kSyrk:
+    case NsAlgorithm::kGram: return m * m * length;
     case NsAlgorithm::kGemm:
-    case NsAlgorithm::kGram:
     case NsAlgorithm::kAuto: return 2 * m * m * length;
   }
   return 0;
 }
 
+// Of 128 x 128 in the lower triangle, for auto on a GPU: on an H200 (132 multiprocessors, `gpu_bench
+// algorithms`) 36 tiles lose to gemm, 78 break even, 136 and more win.
+constexpr std::int64_t kTileSide = 128, kFewestTiles = 66;
+// What gram's smaller products lose of its fewer operations.
+constexpr double kGramOverhead = 1.1;
+
+bool fills_a_gpu(const NsSlice& slice, const NsOptions& options) {
+  const std::int64_t side = (slice.gram_side() + kTileSide - 1) / kTileSide;
+  return has_halves(slice) && side * (side + 1) / 2 * options.batch >= kFewestTiles;
+}
+
+/// Of gemm and syrk, for auto.
+NsAlgorithm by_products(const NsSlice& slice, const NsOptions& options) {
+  switch (options.batching) {
+    case NsBatching::kInTurn: return NsAlgorithm::kSyrk;
+    case NsBatching::kTogether:
+      return options.storage != DType::kFp32 && fills_a_gpu(slice, options) ? NsAlgorithm::kSyrk
+                                                                            : NsAlgorithm::kGemm;
+  }
+  return NsAlgorithm::kGemm;
+}
+
+/// Operations of gram as this kind of device carries them out: BLAS has no symmetric product of two matrices.
+double gram_operations(const NsSlice& slice, const NsOptions& gram) {
+  auto operations = static_cast<double>(ns_flops(slice.shape, gram));
+  if (gram.batching == NsBatching::kInTurn) {
+    const auto m = static_cast<double>(slice.gram_side());
+    for (const NsStretch& stretch : ns_stretches(gram)) operations += 3.0 * (stretch.count - 1) * m * m * m;
+  }
+  return operations;
+}
+
 }  // namespace
+
+NsOptions for_slice(NsOptions options, const NsSlice& slice) {
+  if (options.algorithm == NsAlgorithm::kAuto) options.algorithm = by_products(slice, options);
+  return options;
+}
+
+NsOptions for_matrix(NsOptions options, Shape full) {
+  if (options.algorithm != NsAlgorithm::kAuto) return options;
+  const NsSlice slice = whole_slice(full);
+  options.algorithm = by_products(slice, options);
+  if (options.algorithm == NsAlgorithm::kGemm) return options;
+  NsOptions gram = options;
+  gram.algorithm = NsAlgorithm::kGram;
+  return kGramOverhead * gram_operations(slice, gram) < static_cast<double>(ns_flops(full, options))
+             ? gram
+             : options;
+}
 
 NsScale ns_scale(Shape full, const NsOptions& options) {
   return {scale_factor(options.scale_mode, full), static_cast<float>(options.extra_scale_factor)};
@@ -63,16 +119,36 @@ std::int64_t ns_part_flops(NsPart part, const NsSlice& slice, const NsCoefficien
   return 0;
 }
 
-std::int64_t ns_flops(Shape full, const NsOptions& options) {
+std::int64_t ns_flops(Shape full, const NsOptions& asked) {
+  const NsOptions options = for_matrix(asked, full);
+  const NsSlice slice = whole_slice(full);
+  const std::int64_t square = symmetric_flops(slice.gram_side(), slice.gram_side(), options.algorithm);
   std::int64_t flops = 0;
-  for (const NsCoefficients& step : options.steps)
-    for (const NsPart part : {NsPart::kGram, NsPart::kStep})
-      flops += ns_part_flops(part, whole_slice(full), step, options.algorithm);
+  for (const NsStretch& stretch : ns_stretches(options)) {
+    // One product with X to begin with and one in the end; what goes on with the Gram matrix is symmetric.
+    flops += ns_part_flops(NsPart::kGram, slice, {}, options.algorithm) +
+             ns_part_flops(NsPart::kStep, slice, {}, options.algorithm);
+    for (int step = stretch.first; step < stretch.first + stretch.count; ++step)
+      if (options.steps[static_cast<std::size_t>(step)].c != 0.0) flops += square;
+    flops += square * 3 * (stretch.count - 1);
+  }
   return flops;
 }
 
+std::vector<NsStretch> ns_stretches(const NsOptions& options) {
+  const auto steps = static_cast<int>(options.steps.size());
+  int most = 1;
+  if (options.algorithm == NsAlgorithm::kGram)
+    most = options.precision == MatmulPrecision::kHighest ? kMostStepsInFp32 : kMostStepsIn16Bits;
+  const int count = (steps + most - 1) / most;
+  std::vector<NsStretch> stretches;
+  for (int i = 0, first = 0; i < count; first += stretches[static_cast<std::size_t>(i++)].count)
+    stretches.push_back({first, static_cast<int>(even_part(steps, count, i))});
+  return stretches;
+}
+
 Elements ns_scratch_elements(NsShape shape, const NsOptions& options) {
-  const Elements one = ns_scratch_layout(shape.matrix).total;
+  const Elements one = ns_scratch_layout(shape.matrix, for_matrix(options, shape.matrix).algorithm).total;
   switch (options.batching) {
     case NsBatching::kInTurn: return one;
     case NsBatching::kTogether: return one * shape.batch;
@@ -80,16 +156,22 @@ Elements ns_scratch_elements(NsShape shape, const NsOptions& options) {
   return one;
 }
 
-NsScratchLayout ns_scratch_layout(Shape full) { return ns_scratch_layout(whole_slice(full)); }
+NsScratchLayout ns_scratch_layout(Shape full, NsAlgorithm algorithm) {
+  return ns_scratch_layout(whole_slice(full), algorithm);
+}
 
-NsScratchLayout ns_scratch_layout(const NsSlice& slice) {
+NsScratchLayout ns_scratch_layout(const NsSlice& slice, NsAlgorithm algorithm) {
   const Elements iterate = aligned(slice.shape.elements().value());
   const Elements square = aligned(slice.gram_side() * slice.gram_side());
+  const Elements more = algorithm == NsAlgorithm::kGram ? square : Elements(0);
+  const Elements both = iterate * 2 + square * 2;
   return {.x = Elements(0),
           .next = iterate,
           .gram = iterate * 2,
           .poly = iterate * 2 + square,
-          .total = iterate * 2 + square * 2};
+          .product = both,
+          .spare = both + more,
+          .total = both + more * 2};
 }
 
 }  // namespace muonbench

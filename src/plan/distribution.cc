@@ -8,13 +8,14 @@ namespace {
 /// Of all ranks of the axis together. In double: as many as 2^63 a rank are countable, but not their sum.
 double summed_flops(Shape matrix, GramSide side, int ranks, const NsOptions& options) {
   const NsSlice all{matrix, side};
+  const NsAlgorithm algorithm = for_slice(options, all).algorithm;
   // Every rank squares A; nothing but that is left where X has no rows, or columns.
   const NsSlice none{side == GramSide::kRows ? Shape{matrix.rows, 0} : Shape{0, matrix.cols}, side};
   double flops = 0.0;
   for (const NsCoefficients& step : options.steps) {
-    flops += static_cast<double>(ns_part_flops(NsPart::kGram, all, step, options.algorithm));
-    flops += static_cast<double>(ns_part_flops(NsPart::kStep, all, step, options.algorithm));
-    flops += static_cast<double>(ns_part_flops(NsPart::kStep, none, step, options.algorithm)) * (ranks - 1);
+    flops += static_cast<double>(ns_part_flops(NsPart::kGram, all, step, algorithm));
+    flops += static_cast<double>(ns_part_flops(NsPart::kStep, all, step, algorithm));
+    flops += static_cast<double>(ns_part_flops(NsPart::kStep, none, step, algorithm)) * (ranks - 1);
   }
   return flops;
 }
@@ -106,9 +107,10 @@ double distributed_flops_at(DomainPlace place, const ParamShardSpec& spec, const
   for (const Shape& shape : shapes) {
     if (shape.elements() == Elements(0)) continue;
     const NsSlice slice{shape, distribution.side};
+    const NsAlgorithm algorithm = for_slice(options, slice).algorithm;
     for (const NsCoefficients& step : options.steps)
       for (const NsPart part : {NsPart::kGram, NsPart::kStep})
-        flops += static_cast<double>(ns_part_flops(part, slice, step, options.algorithm));
+        flops += static_cast<double>(ns_part_flops(part, slice, step, algorithm));
   }
   return flops;
 }

@@ -52,12 +52,14 @@ Bytes sent_with_own_block(const StepProgram& program, const Op& op) {
 
 /// A matrix of which a rank has a slice is one that it runs NS on; the first part that needs the slice counts
 /// it.
-void add_part(const NsSliceOp& op, const NsOptions& options, StepCounts& counts) {
+void add_part(const NsSliceOp& op, const NsOptions& asked, StepCounts& counts) {
+  const NsOptions options = for_slice(asked, op.slice);
   const auto matrices = static_cast<std::int64_t>(op.data.size());
   const NsCoefficients& step = options.steps.at(static_cast<std::size_t>(op.step));
   counts.ns_flops += matrices * ns_part_flops(op.part, op.slice, step, options.algorithm);
   if (op.part != NsPart::kNormalise) return;
   counts.ns_calls += matrices;
+  counts.ns_calls_by.at(static_cast<std::size_t>(options.algorithm)) += matrices;
   counts.ns_whole += multiplied_whole(op.slice, options) ? matrices : 0;
   counts.ns_cost += matrices * ns_cost(op.slice);
 }
@@ -80,9 +82,11 @@ StepCounts count(const StepProgram& program, const std::vector<Op>& ops, const R
     }
     if (const auto* ns = std::get_if<NewtonSchulzOp>(&op.work)) {
       const auto matrices = static_cast<std::int64_t>(ns->items.size());
+      const NsOptions options = for_matrix(program.ns, ns->matrix);
       counts.ns_calls += matrices;
-      counts.ns_whole += multiplied_whole(whole_slice(ns->matrix), program.ns) ? matrices : 0;
-      counts.ns_flops += matrices * ns_flops(ns->matrix, program.ns);
+      counts.ns_calls_by.at(static_cast<std::size_t>(options.algorithm)) += matrices;
+      counts.ns_whole += multiplied_whole(whole_slice(ns->matrix), options) ? matrices : 0;
+      counts.ns_flops += matrices * ns_flops(ns->matrix, options);
       counts.ns_cost += matrices * ns_cost(ns->matrix);
     }
     if (const auto* part = std::get_if<NsSliceOp>(&op.work)) add_part(*part, program.ns, counts);

@@ -218,7 +218,8 @@ Json mode_json(const ModeInfo& mode, WeightsMay weights_may) {
           {"homes", mode.homes.empty() ? Json() : homes_json(mode.homes)},
           {"decisions", decisions_json(mode.decisions)},
           {"overlap", overlap_json(mode.overlap, of("overlap"))},
-          {"ns_whole", or_null(mode.ns_whole)}};
+          {"ns_whole", or_null(mode.ns_whole)},
+          {"ns_algorithms", or_null(mode.ns_algorithms)}};
 }
 
 Json config_json(const std::string& resolved) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How fast one GPU carries out the pieces of a step, each beside what bounds it:
-//   gpu_bench [--quick] [copy|ns|syrk|elementwise|launch]... [BATCHxROWSxCOLS]...
+//   gpu_bench [--quick] [copy|ns|algorithms|elementwise|launch]... [BATCHxROWSxCOLS]...
 // One JSON object on standard output (results/README.md); shapes are those of ns
 // and syrk. Without names: everything.
 #include <algorithm>
@@ -45,8 +45,10 @@ const std::vector<std::pair<std::string, Measure>> kMeasures = {
     {"copy", [](Device& device, const Request& request) { return measure_copy(device, request.effort); }},
     {"ns", [](Device& device,
               const Request& request) { return measure_ns(device, request.shapes, request.effort); }},
-    {"syrk", [](Device& device,
-                const Request& request) { return measure_syrk(device, request.shapes, request.effort); }},
+    {"algorithms",
+     [](Device& device, const Request& request) {
+       return measure_algorithms(device, request.shapes, request.effort);
+     }},
     {"elementwise",
      [](Device& device, const Request& request) { return measure_elementwise(device, request.effort); }},
     {"launch", [](Device& device, const Request& request) { return measure_launch(device, request.effort); }},
@@ -80,9 +82,10 @@ Request parse(const std::vector<std::string_view>& words) {
     }
     const std::vector<std::int64_t> sizes = parse_sizes(word);
     if (sizes.size() != 3)
-      throw ConfigError(text(
-          "expected --quick, copy, ns, syrk, elementwise, launch or a shape such as 64x2048x768, got '{}'",
-          word));
+      throw ConfigError(
+          text("expected --quick, copy, ns, algorithms, elementwise, launch or a shape such as 64x2048x768, "
+               "got '{}'",
+               word));
     request.shapes.push_back({{sizes[1], sizes[2]}, static_cast<int>(sizes[0])});
   }
   if (request.shapes.empty()) request.shapes = quick ? kQuickShapes : kShapes;
@@ -101,7 +104,7 @@ int run(const std::vector<std::string_view>& words) {
   for (const auto& [name, measure] : kMeasures) {
     const bool named = std::find(request.names.begin(), request.names.end(), name) != request.names.end();
     // Everything: what there is on this device.
-    if (request.names.empty() ? name == "syrk" && !facts.syrk : !named) continue;
+    if (request.names.empty() ? name == "algorithms" && !facts.syrk : !named) continue;
     // The others' figures are worth having where one fails.
     try {
       report[name] = measure(*device, request);

@@ -129,16 +129,16 @@ nlohmann::ordered_json measure_shape(Device& device, NsShape shape, double copy,
 }
 
 nlohmann::ordered_json compare_algorithms(Device& device, NsShape shape, Effort effort) {
+  using enum NsAlgorithm;
   const int sets = sets_for(shape);
-  Subject gemm(device, shape, sets), syrk(device, shape, sets, NsAlgorithm::kSyrk);
+  Subject gemm(device, shape, sets), syrk(device, shape, sets, kSyrk), gram(device, shape, sets, kGram);
   const std::vector<Timing> timings = in_turn({{"gemm", [&gemm](int runs) { return gemm.run(runs); }},
-                                               {"syrk", [&syrk](int runs) { return syrk.run(runs); }}},
+                                               {"syrk", [&syrk](int runs) { return syrk.run(runs); }},
+                                               {"gram", [&gram](int runs) { return gram.run(runs); }}},
                                               effort);
-  gemm.check_output();
-  syrk.check_output();
-  const double whole = timings[0].p50, half = timings[1].p50;
-  const auto tflops = [&](NsAlgorithm algorithm, double seconds) {
-    return static_cast<double>(ns_flops(shape.matrix, options(algorithm))) * shape.batch / seconds * 1e-12;
+  for (const Subject* subject : {&gemm, &syrk, &gram}) subject->check_output();
+  const auto tflops = [&](NsAlgorithm algorithm, const Timing& timing) {
+    return static_cast<double>(ns_flops(shape.matrix, options(algorithm))) * shape.batch / timing.p50 * 1e-12;
   };
   return {{"batch", shape.batch},
           {"rows", shape.matrix.rows},
@@ -146,16 +146,20 @@ nlohmann::ordered_json compare_algorithms(Device& device, NsShape shape, Effort 
           {"sets", sets},
           {"gemm_seconds", to_json(timings[0])},
           {"syrk_seconds", to_json(timings[1])},
-          {"gemm_over_syrk", whole / half},
-          {"gemm_tflops", tflops(NsAlgorithm::kGemm, whole)},
-          {"syrk_tflops", tflops(NsAlgorithm::kSyrk, half)},
-          {"syrk_gemm_equivalent_tflops", tflops(NsAlgorithm::kGemm, half)}};
+          {"gram_seconds", to_json(timings[2])},
+          {"gemm_over_syrk", timings[0].p50 / timings[1].p50},
+          {"gemm_over_gram", timings[0].p50 / timings[2].p50},
+          {"gemm_tflops", tflops(kGemm, timings[0])},
+          {"syrk_tflops", tflops(kSyrk, timings[1])},
+          {"gram_tflops", tflops(kGram, timings[2])},
+          {"syrk_gemm_equivalent_tflops", tflops(kGemm, timings[1])},
+          {"gram_gemm_equivalent_tflops", tflops(kGemm, timings[2])}};
 }
 
 }  // namespace
 
-nlohmann::ordered_json measure_syrk(Device& device, const std::vector<NsShape>& shapes, Effort effort) {
-  if (!device.capabilities().syrk)
+nlohmann::ordered_json measure_algorithms(Device& device, const std::vector<NsShape>& shapes, Effort effort) {
+  if (!device.capabilities().syrk || !device.capabilities().gram)
     throw RuntimeFailure(text("{} has no symmetric products", device.capabilities().device_name));
   auto rows = nlohmann::ordered_json::array();
   for (const NsShape& shape : shapes) rows.push_back(compare_algorithms(device, shape, effort));

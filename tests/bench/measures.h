@@ -30,9 +30,9 @@ struct Pass {
 /// NS of each shape beside its products alone.
 [[nodiscard]] nlohmann::ordered_json measure_ns(Device& device, const std::vector<NsShape>& shapes,
                                                 Effort effort);
-/// NS by syrk beside NS by gemm, in turn. Throws RuntimeFailure where there is no syrk.
-[[nodiscard]] nlohmann::ordered_json measure_syrk(Device& device, const std::vector<NsShape>& shapes,
-                                                  Effort effort);
+/// NS by gemm, syrk and gram, in turn. Throws RuntimeFailure where there are no symmetric products.
+[[nodiscard]] nlohmann::ordered_json measure_algorithms(Device& device, const std::vector<NsShape>& shapes,
+                                                        Effort effort);
 /// NS of one small matrix, where launches weigh as much as products.
 [[nodiscard]] nlohmann::ordered_json measure_launch(Device& device, Effort effort);
 

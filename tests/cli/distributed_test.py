@@ -43,7 +43,8 @@ class Distributed(CliTest):
             for mode in ("distributed", "auto"):
                 moved = run.params(mode)
                 for name, shorter in (("rows", 40), ("twice", 48), ("cols", 24), ("row", 1)):
-                    self.assert_moved_by(moved[name], F / shorter**0.5)
+                    # Norms and Gram matrices of eight ranks are added up in fp32, and the map is steep at 1.
+                    self.assert_moved_by(moved[name], F / shorter**0.5, relative=3e-4)
                 for name in ("frozen", "zero"):
                     self.assertEqual((moved[name]["delta_abs_min"], moved[name]["delta_abs_max"]), (0, 0))
                 self.assertEqual(run.mode(mode)["nonfinite_values"], 0)

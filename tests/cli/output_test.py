@@ -14,7 +14,7 @@ MODE = [
     "mode", "step_seconds", "first_step_seconds", "phases_seconds", "throughput", "speedup_vs_duplicated",
     "ns_cost_max_over_mean", "state_max_over_mean", "ranks", "parity", "nonfinite_values", "params", "ns_algorithm",
     "concurrent_groups", "owners", "homes", "decisions", "overlap",
-    "ns_whole",
+    "ns_whole", "ns_algorithms",
 ]  # fmt: skip
 MEMORY = [
     "weights_bytes", "master_bytes", "momentum_bytes", "adam_bytes", "pad_bytes", "gradient_bytes", "exchange_bytes",

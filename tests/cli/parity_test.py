@@ -33,6 +33,28 @@ class Parity(CliTest):
                 self.assertEqual(first.mode("layer_sharded")["parity"]["max_abs_diff"], 0)
                 self.assertEqual(first.digests("layer_sharded"), second.digests("layer_sharded"))
 
+    def test_every_algorithm_has_equal_bits_in_both_modes_and_any_layout(self):
+        params = [*PARAMS, param("long", 32, 160)]
+        for precision, near in (("highest", 1e-3), ("medium", 3e-2)):
+            runs = {}
+            for algorithm in ("gemm", "syrk", "gram", "auto"):
+                muon = {"ns_algorithm": algorithm, "fp32_matmul_prec": precision}
+                job = {"muon": muon, "gradients": {"fill": "random"}}
+                runs[algorithm] = self.run_ok(4, config_of(params, gtp_remat=2, tp=2, **job))
+                self.assert_equal_bits(runs[algorithm])
+                alone = self.run_ok(1, config_of(params, **job))
+                self.assertEqual(alone.digests("duplicated"), runs[algorithm].digests("duplicated"))
+            expected = runs["gemm"].params("duplicated")
+            for algorithm, run in runs.items():
+                for name, entry in run.params("duplicated").items():
+                    size = expected[name]["delta_abs_max"]
+                    self.assertAlmostEqual(entry["delta_abs_max"], size, delta=near * size, msg=f"{algorithm} {name}")
+                # 13 matrices, of which one is long enough for BLAS to gain by gram.
+                counts = {"gemm": 0, "gram": 0, "syrk": 0}
+                counts.update({"gram": 4, "syrk": 48} if algorithm == "auto" else {algorithm: 52})
+                self.assertEqual(run.mode("duplicated")["ns_algorithms"], counts)
+            self.assertNotEqual(runs["gram"].digests("duplicated"), runs["syrk"].digests("duplicated"))
+
     def test_batched_newton_schulz_stays_near_and_says_how_near(self):
         run = self.run_ok(4, self.job("bf16", "medium", 4))
         parity = run.mode("layer_sharded")["parity"]

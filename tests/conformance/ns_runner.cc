@@ -52,7 +52,7 @@ NsOptions ns_options(NsCoefficients step, MatmulPrecision precision) {
 HostMatrix orthogonalized(Device& device, const HostMatrix& in, const NsOptions& options) {
   const DeviceArray<float> source(device, in.values);
   const DeviceArray<float> target(device, in.values);
-  const DeviceArray<float> scratch = make_scratch(device, in.shape, 1);
+  const DeviceArray<float> scratch = make_scratch(device, in.shape, 1, options.algorithm);
   run_once(device,
            BoundNewtonSchulz{
                in.shape, {{source.data(), target.data()}}, scratch.data(), for_device(device, options)});
@@ -81,8 +81,9 @@ NsOptions for_device(const Device& device, NsOptions options) {
   return options;
 }
 
-DeviceArray<float> make_scratch(Device& device, Shape shape, int count) {
-  const NsOptions options = for_device(device, ns_options("quintic", 5, MatmulPrecision::kHighest));
+DeviceArray<float> make_scratch(Device& device, Shape shape, int count, NsAlgorithm algorithm) {
+  NsOptions options = for_device(device, ns_options("quintic", 5, MatmulPrecision::kHighest));
+  options.algorithm = algorithm;
   const auto elements = static_cast<std::size_t>(ns_scratch_elements({shape, count}, options).value());
   return {device, std::vector<float>(elements, std::numeric_limits<float>::quiet_NaN())};
 }

@@ -42,9 +42,11 @@ struct HostMatrix {
 [[nodiscard]] NsOptions for_device(const Device& device, NsOptions options);
 
 /// Memory for the scratch of `count` matrices, full of NaN.
-[[nodiscard]] DeviceArray<float> make_scratch(Device& device, Shape shape, int count);
+[[nodiscard]] DeviceArray<float> make_scratch(Device& device, Shape shape, int count,
+                                              NsAlgorithm algorithm = NsAlgorithm::kGemm);
 
-/// `options` as they are, and with algorithm syrk where the device has it.
+/// `options` as they are, and with algorithm syrk where the device has it: the same products of the same
+/// numbers.
 [[nodiscard]] std::vector<NsOptions> supported(const Device& device, const NsOptions& options);
 
 /// Wide, tall, square, thin and degenerate.

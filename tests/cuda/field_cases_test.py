@@ -180,28 +180,32 @@ class Tf32(GpuTest):
         self.assertLess(off["high"], off["medium"])
 
 
-class Syrk(GpuTest):
+class Algorithms(GpuTest):
     def test_has_equal_bits_in_all_modes_and_layouts_and_moves_weights_as_gemm_does(self):
         runs = {}
-        for algorithm in ("gemm", "syrk"):
+        for algorithm in ("gemm", "syrk", "gram", "auto"):
             config = mixed(2, 2, muon={"ns_algorithm": algorithm, "fp32_matmul_prec": "medium"})
             # Sides of 12 and 20: nothing of them is computed by halves.
             config["model"]["params"].append(param("odd", 12, 20))
             runs[algorithm] = self.run_ok(4, on_cuda(config), environment=ONE_GPU)
             self.assert_equal_bits(runs[algorithm])
-        alone = mixed(1, 1, muon={"ns_algorithm": "syrk", "fp32_matmul_prec": "medium"})
-        alone["model"]["params"].append(param("odd", 12, 20))
-        self.assertEqual(
-            self.all_digests(self.run_ok(1, on_cuda(alone), environment=ONE_GPU)), self.all_digests(runs["syrk"])
-        )
-        self.assertIn("1 of 11 matrices", runs["syrk"].stderr)
-        self.assertEqual([runs[name].mode("duplicated")["ns_whole"] for name in ("gemm", "syrk")], [0, 4])
-        self.assertEqual(runs["syrk"].mode("layer_sharded")["ns_algorithm"], "syrk")
         expected = runs["gemm"].params("layer_sharded")
-        for name, entry in runs["syrk"].params("layer_sharded").items():
-            # As between a CPU and a GPU: both round to bf16.
-            size = expected[name]["delta_abs_max"]
-            self.assertAlmostEqual(entry["delta_abs_max"], size, delta=3e-2 * size, msg=name)
+        for algorithm in ("syrk", "gram"):
+            run = runs[algorithm]
+            alone = mixed(1, 1, muon={"ns_algorithm": algorithm, "fp32_matmul_prec": "medium"})
+            alone["model"]["params"].append(param("odd", 12, 20))
+            self.assertEqual(
+                self.all_digests(self.run_ok(1, on_cuda(alone), environment=ONE_GPU)), self.all_digests(run)
+            )
+            self.assertIn("1 of 11 matrices", run.stderr)
+            self.assertEqual(run.mode("layer_sharded")["ns_algorithm"], algorithm)
+            for name, entry in run.params("layer_sharded").items():
+                # As between a CPU and a GPU: both end in bf16.
+                size = expected[name]["delta_abs_max"]
+                self.assertAlmostEqual(entry["delta_abs_max"], size, delta=3e-2 * size, msg=f"{algorithm} {name}")
+        self.assertEqual([runs[name].mode("duplicated")["ns_whole"] for name in runs], [0, 4, 4, 0])
+        # Matrices so small are gemm's.
+        self.assertEqual(self.all_digests(runs["auto"]), self.all_digests(runs["gemm"]))
 
 
 class OutOfMemory(GpuTest):

@@ -182,9 +182,7 @@ TEST(ConfigRefusal, ListsTheWordsOfAnUnknownWord) {
       {minimal_and(R"("modes": ["duplicated", "duplicated"])"),
        "modes[1]: expected each mode once, got \"duplicated\" again"},
       {minimal_and(R"("muon": {"ns_algorithm": "gem"})"),
-       "muon.ns_algorithm: expected one of gemm, syrk, got \"gem\", did you mean gemm?"},
-      {minimal_and(R"("muon": {"ns_algorithm": "auto"})"),
-       "muon.ns_algorithm: expected one of gemm, syrk (this build does not honour auto yet), got \"auto\""},
+       "muon.ns_algorithm: expected one of gemm, syrk, gram, auto, got \"gem\", did you mean gemm?"},
       {minimal_and(R"("muon": {"fp32_matmul_prec": "high"})"),
        "muon.fp32_matmul_prec: expected highest or medium, as run.backend is cpu and BLAS has no TF32, got "
        "\"high\""},

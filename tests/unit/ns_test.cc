@@ -10,6 +10,7 @@
 
 #include "src/base/error.h"
 #include "src/ns/coefficients.h"
+#include "src/ns/ns_slice.h"
 #include "src/ns/schedule.h"
 
 namespace muonbench {
@@ -199,6 +200,76 @@ TEST(NsFlops, CountTheProductsOfEveryStep) {
   EXPECT_EQ(ns_flops({3, 10}, options_of("cubic5", 5, NsAlgorithm::kSyrk)), 5 * 3 * 9 * 10);
 }
 
+TEST(NsFlops, OfGramCountAProductWithXAtEitherEndOfAStretch) {
+  NsOptions gram = options_of("quintic", 5, NsAlgorithm::kGram);
+  // Medium: stretches of 3 and 2. m 3, M 10.
+  EXPECT_EQ(ns_flops({3, 10}, gram), 6 * 9 * 10 + 14 * 27);
+  EXPECT_EQ(ns_flops({10, 3}, gram), 6 * 9 * 10 + 14 * 27);
+  EXPECT_EQ(ns_flops({3, 10}, options_of("cubic5", 5, NsAlgorithm::kGram)), 6 * 9 * 10 + 9 * 27);
+  EXPECT_EQ(ns_flops({3, 10}, options_of("quintic", 1, NsAlgorithm::kGram)), 3 * 9 * 10 + 27);
+  gram.precision = MatmulPrecision::kHighest;
+  EXPECT_EQ(ns_flops({3, 10}, gram), 3 * 9 * 10 + 17 * 27);
+}
+
+TEST(NsStretches, CoverAllStepsAsEvenlyAsCanBe) {
+  const auto counts = [](int steps, NsAlgorithm algorithm, MatmulPrecision precision) {
+    NsOptions options = options_of("simple", steps, algorithm);
+    options.precision = precision;
+    std::vector<int> result;
+    int next = 0;
+    for (const NsStretch& stretch : ns_stretches(options)) {
+      EXPECT_EQ(stretch.first, next);
+      next += stretch.count;
+      result.push_back(stretch.count);
+    }
+    EXPECT_EQ(next, steps);
+    return result;
+  };
+  using Counts = std::vector<int>;
+  using enum MatmulPrecision;
+  for (const NsAlgorithm each : {NsAlgorithm::kGemm, NsAlgorithm::kSyrk})
+    EXPECT_EQ(counts(3, each, kMedium), (Counts{1, 1, 1}));
+  EXPECT_EQ(counts(1, NsAlgorithm::kGram, kMedium), Counts{1});
+  EXPECT_EQ(counts(3, NsAlgorithm::kGram, kMedium), Counts{3});
+  EXPECT_EQ(counts(4, NsAlgorithm::kGram, kMedium), (Counts{2, 2}));
+  EXPECT_EQ(counts(5, NsAlgorithm::kGram, kMedium), (Counts{3, 2}));
+  EXPECT_EQ(counts(5, NsAlgorithm::kGram, kHigh), (Counts{3, 2})) << "TF32 has fp16's bits";
+  EXPECT_EQ(counts(10, NsAlgorithm::kGram, kMedium), (Counts{3, 3, 2, 2}));
+  EXPECT_EQ(counts(5, NsAlgorithm::kGram, kHighest), Counts{5});
+  EXPECT_EQ(counts(7, NsAlgorithm::kGram, kHighest), (Counts{4, 3}));
+}
+
+TEST(NsAuto, TakesWhatTakesLeastForTheShape) {
+  NsOptions gpu = options_of("quintic", 5, NsAlgorithm::kAuto);
+  gpu.storage = DType::kBf16;
+  gpu.batching = NsBatching::kTogether;
+  const auto chosen = [](const NsOptions& options, Shape shape) {
+    return for_matrix(options, shape).algorithm;
+  };
+  EXPECT_EQ(chosen(gpu, {4096, 14336}), NsAlgorithm::kGram);
+  EXPECT_EQ(chosen(gpu, {14336, 4096}), NsAlgorithm::kGram);
+  EXPECT_EQ(chosen(gpu, {4096, 4096}), NsAlgorithm::kSyrk) << "as many operations by gram";
+  EXPECT_EQ(chosen(gpu, {1024, 4096}), NsAlgorithm::kGemm) << "36 tiles";
+  EXPECT_EQ(chosen(gpu, {4096, 14332}), NsAlgorithm::kGemm) << "no triangle of rows of 28664 bytes";
+  gpu.batch = 2;
+  EXPECT_EQ(chosen(gpu, {1024, 4096}), NsAlgorithm::kGram) << "72 tiles";
+  EXPECT_EQ(ns_flops({1024, 4096}, gpu),
+            ns_flops({1024, 4096}, options_of("quintic", 5, NsAlgorithm::kGram)));
+  EXPECT_EQ(for_slice(gpu, {{4096, 7168}, GramSide::kRows}).algorithm, NsAlgorithm::kSyrk);
+  EXPECT_EQ(for_slice(gpu, {{64, 7168}, GramSide::kRows}).algorithm, NsAlgorithm::kGemm);
+  gpu.storage = DType::kFp32;
+  EXPECT_EQ(chosen(gpu, {4096, 14336}), NsAlgorithm::kGemm) << "no symmetric products in fp32";
+
+  // BLAS multiplies two symmetric matrices in full.
+  const NsOptions cpu = options_of("quintic", 5, NsAlgorithm::kAuto);
+  EXPECT_EQ(chosen(cpu, {512, 2048}), NsAlgorithm::kGram);
+  EXPECT_EQ(chosen(cpu, {512, 1024}), NsAlgorithm::kSyrk);
+  EXPECT_EQ(chosen(cpu, {64, 64}), NsAlgorithm::kSyrk);
+  EXPECT_EQ(for_slice(cpu, {{64, 512}, GramSide::kRows}).algorithm, NsAlgorithm::kSyrk);
+  for (const NsAlgorithm each : {NsAlgorithm::kGemm, NsAlgorithm::kSyrk, NsAlgorithm::kGram})
+    EXPECT_EQ(chosen(options_of("quintic", 5, each), {64, 4096}), each);
+}
+
 TEST(NsScratch, PartsAreDisjointAlignedAndLargeEnough) {
   for (const Shape shape : {Shape{1, 1}, Shape{1, 7}, Shape{7, 1}, Shape{33, 65}, Shape{64, 64}}) {
     const NsScratchLayout layout = ns_scratch_layout(shape);
@@ -211,13 +282,20 @@ TEST(NsScratch, PartsAreDisjointAlignedAndLargeEnough) {
     for (const Elements offset : {layout.next, layout.gram, layout.poly, layout.total})
       EXPECT_EQ(offset.value() % 64, 0);
     EXPECT_LT(layout.total.value(), 2 * shape.elements().value() + 2 * square.value() + 4 * 64);
+    const NsScratchLayout gram = ns_scratch_layout(shape, NsAlgorithm::kGram);
+    EXPECT_EQ(gram.poly, layout.poly);
+    EXPECT_EQ(gram.product, layout.total);
+    EXPECT_GE(gram.spare, gram.product + square);
+    EXPECT_GE(gram.total, gram.spare + square);
+    EXPECT_EQ(gram.spare.value() % 64, 0);
+    EXPECT_LT(gram.total.value(), 2 * shape.elements().value() + 4 * square.value() + 6 * 64);
   }
 }
 
 TEST(NsScratch, OfABatchIsOneMatrixsAsTheyAreDoneOneAfterTheOther) {
   const NsOptions options = options_of("quintic", 5, NsAlgorithm::kGemm);
   EXPECT_EQ(ns_scratch_elements({.matrix = {33, 65}, .batch = 3}, options),
-            ns_scratch_layout({33, 65}).total);
+            ns_scratch_layout(Shape{33, 65}).total);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ namespace muonbench {
   measured.mode = "layer_sharded";
   measured.ns_algorithm = "syrk";
   measured.ns_whole = 3;
+  measured.ns_algorithms = {{"gram", 2}, {"syrk", 3}};
   measured.step_seconds = TimeSummary{0.25, 0.5, 0.75, 1.0, 0.625, {1.0, 0.25}};
   measured.first_step_seconds = 2.0;
   measured.phases_seconds = {{"adam", 0.125}, {"momentum", 0.0625}, {"ns", 0.25}};

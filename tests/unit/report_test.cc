@@ -171,6 +171,8 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/0/overlap/overlapped_seconds 0.5
 /modes/0/overlap/efficiency 0.25
 /modes/0/ns_whole 3
+/modes/0/ns_algorithms/gram 2
+/modes/0/ns_algorithms/syrk 3
 /modes/1/mode "adam_dim0"
 /modes/1/step_seconds null
 /modes/1/first_step_seconds null
@@ -224,6 +226,7 @@ constexpr const char* kDocument = R"(/schema_version 1
 /modes/1/decisions null
 /modes/1/overlap null
 /modes/1/ns_whole null
+/modes/1/ns_algorithms null
 )";
 
 TEST(Json, HoldsEveryKeyOfTheSchemaInItsOrderWithItsType) {

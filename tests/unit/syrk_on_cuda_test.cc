@@ -68,13 +68,36 @@ TEST(SyrkOnCuda, IsRefusedWhereProductsAreNotThoseOfBf16) {
       static_cast<void>(read_config(kJob, "job.json", overrides, kBoth));
       ADD_FAILURE() << precision;
     } catch (const ConfigError& error) {
-      EXPECT_EQ(
-          std::string(error.what()),
-          "job.json: muon.ns_algorithm: expected gemm, as run.backend is cuda, whose symmetric products are "
-          "those of bf16 (muon.fp32_matmul_prec medium), got \"syrk\"");
+      EXPECT_EQ(std::string(error.what()),
+                "job.json: muon.ns_algorithm: expected gemm or auto, as run.backend is cuda, whose symmetric "
+                "products "
+                "are those of 16 bits (muon.fp32_matmul_prec medium), got \"syrk\"");
     }
   }
   EXPECT_NO_THROW(static_cast<void>(read_config(kJob, "job.json", {"muon.fp32_matmul_prec=highest"}, kBoth)));
+}
+
+TEST(Gram, IsRefusedWhereEveryStepAddsUpAGramMatrix) {
+  const auto refusal = [](const std::vector<std::string>& overrides) -> std::string {
+    try {
+      static_cast<void>(read_config(kJob, "job.json", overrides, kBoth));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string gram = "muon.ns_algorithm=gram", both = R"(modes=["layer_sharded","distributed"])";
+  EXPECT_EQ(refusal({gram, both}),
+            "--set muon.ns_algorithm=gram: muon.ns_algorithm: expected gemm, syrk or auto, as mode "
+            "distributed adds up the Gram matrices "
+            "of every step, got \"gram\"");
+  EXPECT_EQ(refusal({gram, "muon.split_oversized=true"}),
+            "--set muon.ns_algorithm=gram: muon.ns_algorithm: expected gemm, syrk or auto, as "
+            "muon.split_oversized adds up the Gram "
+            "matrices of every step, got \"gram\"");
+  EXPECT_EQ(refusal({gram}), "");
+  EXPECT_EQ(refusal({"muon.ns_algorithm=auto", both}), "");
+  EXPECT_EQ(refusal({"muon.ns_algorithm=auto", "run.backend=cuda", "muon.fp32_matmul_prec=highest"}), "");
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ Capabilities CpuDevice::capabilities() const {
           .versions = {{"blas", blas_version()}},
           .tf32 = false,
           .syrk = true,
-          .gram = false};
+          .gram = true};
 }
 
 Buffer CpuDevice::allocate(Bytes size, MemoryUse use) {

@@ -76,6 +76,15 @@ MUONBENCH_VECTORIZED double sum_of_squares(const float* x, std::int64_t n) {
   return sums[0];
 }
 
+MUONBENCH_VECTORIZED void round_to_fp16_values(float* x, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) x[i] = round_to_fp16(x[i]);
+}
+
+void add_to_diagonal(float* out, const float* matrix, float value, std::int64_t n) {
+  std::copy_n(matrix, n * n, out);
+  for (std::int64_t i = 0; i < n; ++i) out[i * (n + 1)] += value;
+}
+
 MUONBENCH_VECTORIZED void round_to_bf16_values(float* x, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] = round_to_bf16(x[i]);
 }

@@ -31,6 +31,12 @@ void scale_in_double(float* out, const float* x, double factor, std::int64_t n);
 /// Each x becomes the bf16 number nearest to it, still stored as fp32.
 void round_to_bf16_values(float* x, std::int64_t n);
 
+/// As round_to_bf16_values, to fp16.
+void round_to_fp16_values(float* x, std::int64_t n);
+
+/// out <- matrix + value * identity, of row-major (n, n) matrices.
+void add_to_diagonal(float* out, const float* matrix, float value, std::int64_t n);
+
 void bf16_from_fp32(std::uint16_t* out, const float* x, std::int64_t n);
 void fp32_from_bf16(float* out, const std::uint16_t* x, std::int64_t n);
 

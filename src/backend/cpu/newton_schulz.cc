@@ -3,6 +3,7 @@
 #include "src/backend/cpu/newton_schulz.h"
 
 #include <utility>
+#include <vector>
 
 #include "src/backend/cpu/elementwise.h"
 #include "src/backend/cpu/ns_products.h"
@@ -16,14 +17,17 @@ class NewtonSchulzKernel final : public Kernel {
   explicit NewtonSchulzKernel(BoundNewtonSchulz work)
       : work_(std::move(work)),
         products_(whole_slice(work_.matrix), work_.options),
+        stretches_(ns_stretches(work_.options)),
         scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}) {
     MUONBENCH_CHECK(work_.items.empty() || work_.scratch != nullptr, "no scratch");
-    const NsScratchLayout layout = ns_scratch_layout(work_.matrix);
+    const NsScratchLayout layout = ns_scratch_layout(work_.matrix, work_.options.algorithm);
     auto* scratch = static_cast<float*>(work_.scratch);
     x_ = scratch + layout.x.value();
     next_ = scratch + layout.next.value();
     gram_ = scratch + layout.gram.value();
     poly_ = scratch + layout.poly.value();
+    product_ = scratch + layout.product.value();
+    spare_ = scratch + layout.spare.value();
   }
 
   void enqueue(Queue /*queue*/, const StepContext& /*context*/) override {
@@ -35,22 +39,54 @@ class NewtonSchulzKernel final : public Kernel {
     float* x = x_;
     float* next = next_;
     products_.normalise(in, sum_of_squares(in, products_.elements()), x);
-    for (const NsCoefficients& step : work_.options.steps) {
+    for (const NsStretch& stretch : stretches_) {
       products_.make_gram(x, gram_);
-      products_.make_poly(step, gram_, poly_);
-      products_.make_next(step, poly_, x, next);
+      if (stretch.count == 1) {
+        products_.make_poly(step(stretch.first), gram_, poly_);
+        products_.make_next(step(stretch.first).a, poly_, x, next);
+      } else {
+        products_.make_next(0.0, factor(stretch), x, next);
+      }
       std::swap(x, next);
     }
+    products_.finish(x);
     scale_twice(out, x, scale_.factor, scale_.extra, products_.elements());
+  }
+
+  /// The steps of a stretch on the Gram matrix alone: what X is to be multiplied by.
+  [[nodiscard]] const float* factor(const NsStretch& stretch) const {
+    float* product = product_;
+    float* spare = spare_;
+    for (int i = 0; i < stretch.count; ++i) {
+      const NsCoefficients& now = step(stretch.first + i);
+      products_.make_poly(now, gram_, poly_);
+      if (i == 0) {
+        products_.add_identity(now.a, poly_, product);
+      } else {
+        products_.multiply_square(now.a, poly_, product, spare);
+        std::swap(product, spare);
+      }
+      if (i + 1 == stretch.count) break;
+      products_.multiply_square(now.a, poly_, gram_, spare);
+      products_.multiply_square(now.a, poly_, spare, gram_);
+    }
+    return product;
+  }
+
+  [[nodiscard]] const NsCoefficients& step(int index) const {
+    return work_.options.steps[static_cast<std::size_t>(index)];
   }
 
   BoundNewtonSchulz work_;
   NsProducts products_;
+  std::vector<NsStretch> stretches_;
   NsScale scale_;
   float* x_ = nullptr;
   float* next_ = nullptr;
   float* gram_ = nullptr;
   float* poly_ = nullptr;
+  float* product_ = nullptr;
+  float* spare_ = nullptr;
 };
 
 /// The parts are functions of their data alone, so that a batch has the bits of its matrices taken alone.
@@ -62,6 +98,8 @@ class NsSliceKernel final : public Kernel {
         layout_(ns_scratch_layout(work_.slice)),
         scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}) {
     MUONBENCH_CHECK(work_.options.storage == DType::kFp32, "NS on the CPU keeps X in fp32");
+    MUONBENCH_CHECK(work_.options.algorithm != NsAlgorithm::kGram,
+                    "gram on slices, whose Gram matrices are added up at each step");
     MUONBENCH_CHECK(work_.step >= 0 && work_.step < std::ssize(work_.options.steps), "NS step {} of {}",
                     work_.step, work_.options.steps.size());
   }
@@ -82,7 +120,8 @@ class NsSliceKernel final : public Kernel {
       case NsPart::kStep: {
         const NsCoefficients& step = work_.options.steps[static_cast<std::size_t>(work_.step)];
         products_.make_poly(step, part(i, layout_.gram), part(i, layout_.poly));
-        products_.make_next(step, part(i, layout_.poly), iterate(i, work_.step), iterate(i, work_.step + 1));
+        products_.make_next(step.a, part(i, layout_.poly), iterate(i, work_.step),
+                            iterate(i, work_.step + 1));
         break;
       }
       case NsPart::kScaleOut:

@@ -13,11 +13,12 @@ namespace muonbench::cpu {
 /// is always square on the short side and nothing is transposed. The norm is taken in double: any finite fp32
 /// matrix has one. A matrix with a non-finite element gives NaN throughout, never a silent update of zeros;
 /// an all-zero matrix gives zeros. Precision medium: operands hold bf16 values in fp32 storage, products
-/// accumulate in fp32. Refuses (RuntimeFailure): precision high, algorithms gram and auto, a dimension beyond
-/// the int of BLAS.
+/// accumulate in fp32. Refuses (RuntimeFailure): precision high, algorithm auto, a dimension beyond the int
+/// of BLAS.
 [[nodiscard]] std::unique_ptr<Kernel> prepare_newton_schulz(BoundNewtonSchulz work);
 
-/// A part of NS on slices, by the same products; the norm is that of sums rounded to fp32, since they travel.
+/// A part of NS on slices, by the same products, but for gram; the norm is that of sums rounded to fp32,
+/// since they travel.
 [[nodiscard]] std::unique_ptr<Kernel> prepare_ns_slice(BoundNsSlice work);
 
 }  // namespace muonbench::cpu

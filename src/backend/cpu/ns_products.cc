@@ -26,8 +26,8 @@ void refuse_unsupported(const NsSlice& slice, const NsOptions& options) {
   }
   switch (options.algorithm) {
     case NsAlgorithm::kGemm:
-    case NsAlgorithm::kSyrk: break;
-    case NsAlgorithm::kGram: throw RuntimeFailure("Newton-Schulz on the CPU has no algorithm gram");
+    case NsAlgorithm::kSyrk:
+    case NsAlgorithm::kGram: break;
     case NsAlgorithm::kAuto:
       throw RuntimeFailure("Newton-Schulz on the CPU: algorithm auto must be resolved before it is prepared");
   }
@@ -48,8 +48,10 @@ NsProducts::NsProducts(const NsSlice& slice, const NsOptions& options)
       side_(slice.side),
       m_(static_cast<int>(slice.gram_side())),
       length_(static_cast<int>(slice.length())),
-      syrk_(options.algorithm == NsAlgorithm::kSyrk),
-      rounds_(options.precision == MatmulPrecision::kMedium),
+      halves_(options.algorithm != NsAlgorithm::kGemm),
+      rounding_(options.precision != MatmulPrecision::kMedium ? Rounding::kNone
+                : options.algorithm == NsAlgorithm::kGram     ? Rounding::kFp16
+                                                              : Rounding::kBf16),
       elements_(slice.shape.elements().value()),
       gram_elements_(slice.gram_side() * slice.gram_side()) {
   refuse_unsupported(slice, options);
@@ -66,7 +68,7 @@ void NsProducts::normalise(const float* in, double sum_of_squares, float* x) con
 }
 
 void NsProducts::make_gram(const float* x, float* gram) const {
-  if (syrk_)
+  if (halves_)
     gram_by_syrk(x, gram);
   else
     gram_by_gemm(x, gram);
@@ -76,14 +78,17 @@ void NsProducts::make_gram(const float* x, float* gram) const {
 void NsProducts::make_poly(const NsCoefficients& step, const float* gram, float* poly) const {
   scale(poly, gram, static_cast<float>(step.b), gram_elements_);
   const auto c = static_cast<float>(step.c);
-  if (c != 0.0F && syrk_) add_square_by_syrk(c, gram, poly);
-  if (c != 0.0F && !syrk_) add_square_by_gemm(c, gram, poly);
+  if (c != 0.0F && halves_) add_square_by_syrk(c, gram, poly);
+  if (c != 0.0F && !halves_) add_square_by_gemm(c, gram, poly);
   round_operand(poly, gram_elements_);
 }
 
-void NsProducts::make_next(const NsCoefficients& step, const float* poly, const float* x, float* next) const {
+void NsProducts::make_next(double a, const float* poly, const float* x, float* next) const {
   // The epilogue a X is stored before the product is added: BLAS would do the same in a pass of its own.
-  scale(next, x, static_cast<float>(step.a), elements_);
+  if (a == 0.0)
+    std::fill_n(next, elements_, 0.0F);
+  else
+    scale(next, x, static_cast<float>(a), elements_);
   const bool by_rows = side_ == GramSide::kRows;
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows_, cols_, m_, 1.0F, by_rows ? poly : x,
               by_rows ? m_ : cols_, by_rows ? x : poly, cols_, 1.0F, next, cols_);
@@ -111,8 +116,29 @@ void NsProducts::add_square_by_syrk(float c, const float* gram, float* poly) con
   mirror_upper_triangle(poly, m_);
 }
 
+void NsProducts::multiply_square(double a, const float* poly, const float* m, float* out) const {
+  scale(out, m, static_cast<float>(a), gram_elements_);
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, m_, m_, 1.0F, poly, m_, m, m_, 1.0F, out, m_);
+  // Symmetric but for the order of sums; kept so, as products that are not would drift.
+  mirror_upper_triangle(out, m_);
+  round_operand(out, gram_elements_);
+}
+
+void NsProducts::add_identity(double a, const float* poly, float* out) const {
+  add_to_diagonal(out, poly, static_cast<float>(a), m_);
+  round_operand(out, gram_elements_);
+}
+
+void NsProducts::finish(float* x) const {
+  if (rounding_ == Rounding::kFp16) round_to_bf16_values(x, elements_);
+}
+
 void NsProducts::round_operand(float* matrix, std::int64_t n) const {
-  if (rounds_) round_to_bf16_values(matrix, n);
+  switch (rounding_) {
+    case Rounding::kNone: return;
+    case Rounding::kBf16: round_to_bf16_values(matrix, n); return;
+    case Rounding::kFp16: round_to_fp16_values(matrix, n); return;
+  }
 }
 
 }  // namespace muonbench::cpu

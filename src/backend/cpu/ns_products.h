@@ -7,11 +7,12 @@
 namespace muonbench::cpu {
 
 /// What NS does with one slice, by BLAS. The iterate X is row-major, without gaps. Under precision medium
-/// everything that is stored is rounded to bf16 values, in fp32 storage; products accumulate in fp32.
+/// everything that is stored is rounded to bf16 values, under gram to fp16 ones, in fp32 storage; products
+/// accumulate in fp32.
 class NsProducts {
  public:
-  /// Throws RuntimeFailure for what there is no kernel for: precision high, algorithms gram and auto, a
-  /// dimension beyond the int of BLAS, an empty slice, a schedule without steps.
+  /// Throws RuntimeFailure for what there is no kernel for: precision high, algorithm auto, a dimension
+  /// beyond the int of BLAS, an empty slice, a schedule without steps.
   NsProducts(const NsSlice& slice, const NsOptions& options);
 
   /// x <- in / max(norm, smallest norm), the quotient taken in double; NaN throughout unless the norm, the
@@ -21,12 +22,19 @@ class NsProducts {
   void make_gram(const float* x, float* gram) const;
   /// poly <- b A + c A A
   void make_poly(const NsCoefficients& step, const float* gram, float* poly) const;
-  /// next <- a X + B X, or a X + X B.
-  void make_next(const NsCoefficients& step, const float* poly, const float* x, float* next) const;
+  /// next <- a X + B X, or a X + X B; a is 0 for a B that holds it.
+  void make_next(double a, const float* poly, const float* x, float* next) const;
+  /// out <- a M + B M, of matrices like A that commute: symmetric. All three are others.
+  void multiply_square(double a, const float* poly, const float* m, float* out) const;
+  /// out <- B + a
+  void add_identity(double a, const float* poly, float* out) const;
+  /// What NS ends in: under gram in medium X is rounded to bf16.
+  void finish(float* x) const;
 
   [[nodiscard]] std::int64_t elements() const { return elements_; }
 
  private:
+  enum class Rounding { kNone, kBf16, kFp16 };
   void gram_by_gemm(const float* x, float* gram) const;
   void gram_by_syrk(const float* x, float* gram) const;
   void add_square_by_gemm(float c, const float* gram, float* poly) const;
@@ -35,10 +43,10 @@ class NsProducts {
 
   int rows_, cols_;
   GramSide side_;
-  int m_;       ///< side of A and B
-  int length_;  ///< over which A sums
-  bool syrk_;
-  bool rounds_;
+  int m_;        ///< side of A and B
+  int length_;   ///< over which A sums
+  bool halves_;  ///< one triangle of symmetric products
+  Rounding rounding_;
   std::int64_t elements_, gram_elements_;
 };
 

@@ -106,7 +106,7 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(ordinal) {
   MUONBENCH_CUDA(cudaSetDevice(ordinal));
   capabilities_ = capabilities_of(ordinal);
   refuse_foreign_architecture(ordinal, capabilities_.device_name);
-  capabilities_.syrk = has_symmetric_kernels();
+  capabilities_.syrk = capabilities_.gram = has_symmetric_kernels();
   multipliers_ = std::make_unique<Multipliers>(*this);
   host_copies_ = make_stream();
   times_begin_ = make_timed_event();

@@ -18,10 +18,11 @@ constexpr std::uint32_t kAlignment = 128;
 // That the library is asked for. Fewer would hide some of those that kTileRules means.
 constexpr int kProposals = 8;
 
-cudaDataType_t data_type(DType dtype) {
-  switch (dtype) {
-    case DType::kFp32: return CUDA_R_32F;
-    case DType::kBf16: return CUDA_R_16BF;
+cudaDataType_t data_type(Number number) {
+  switch (number) {
+    case Number::kFp32: return CUDA_R_32F;
+    case Number::kBf16: return CUDA_R_16BF;
+    case Number::kFp16: return CUDA_R_16F;
   }
   return CUDA_R_32F;
 }
@@ -59,7 +60,7 @@ struct Stored {
 
 Layout make_layout(const Product& product, const Stored& stored) {
   cublasLtMatrixLayout_t created = nullptr;
-  MUONBENCH_CUDA(cublasLtMatrixLayoutCreate(&created, data_type(product.storage),
+  MUONBENCH_CUDA(cublasLtMatrixLayoutCreate(&created, data_type(product.number),
                                             static_cast<std::uint64_t>(stored.rows),
                                             static_cast<std::uint64_t>(stored.cols), stored.leading));
   Layout layout(created);
@@ -111,7 +112,7 @@ std::int64_t tiles_of(const Product& product) {
 
 /// Whether rules are for such products at all.
 bool ruled(const Product& product) {
-  return product.storage == DType::kBf16 && tiles_of(product) >= kMultiprocessors;
+  return product.number != Number::kFp32 && tiles_of(product) >= kMultiprocessors;
 }
 
 bool fits(const TileRule& rule, const Product& product) {

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "src/backend/cuda/cuda_resources.h"
-#include "src/base/dtype.h"
+#include "src/backend/cuda/number.h"
 #include "src/ns/ns_options.h"
 
 namespace muonbench::cuda {
@@ -21,7 +21,7 @@ enum class Addend { kNone, kC };
 /// C and D (m, n). Matrix i of each operand lies i * stride elements after the first.
 struct Product {
   MatmulPrecision precision = MatmulPrecision::kMedium;
-  DType storage = DType::kFp32;
+  Number number = Number::kFp32;
   bool transpose_a = false, transpose_b = false;
   bool symmetric_b = false;  ///< B stands for its transpose as well: either may be read
   std::int64_t m = 0, n = 0, k = 0;

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
-#include <cuda_bf16.h>
-
 #include "src/backend/cuda/launch.h"
 #include "src/backend/cuda/ns_kernels.h"
 
@@ -33,9 +31,10 @@ void launch_mirror_of(const NsBatch& batch, std::int64_t side, cudaStream_t stre
 
 void launch_mirror(const NsBatch& batch, std::int64_t side, cudaStream_t stream) {
   if (batch.count == 0) return;
-  switch (batch.storage) {
-    case DType::kFp32: launch_mirror_of<float>(batch, side, stream); return;
-    case DType::kBf16: launch_mirror_of<__nv_bfloat16>(batch, side, stream); return;
+  switch (batch.number) {
+    case Number::kFp32: launch_mirror_of<std::uint32_t>(batch, side, stream); return;
+    case Number::kBf16:
+    case Number::kFp16: launch_mirror_of<std::uint16_t>(batch, side, stream); return;
   }
 }
 

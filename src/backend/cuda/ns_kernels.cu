@@ -1,6 +1,9 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <type_traits>
+
+#include <cuda_fp16.h>
 
 #include "src/backend/cuda/launch.h"
 #include "src/backend/cuda/ns_kernels.h"
@@ -70,6 +73,14 @@ template <int W>
 __device__ Vector<W> load(const std::uint16_t* from) {
   return load_bf16<W>(from);
 }
+template <int W>
+__device__ void store(__half* to, const Vector<W>& v) {
+  store_fp16(to, v);
+}
+template <int W>
+__device__ Vector<W> load(const __half* from) {
+  return load_fp16<W>(from);
+}
 
 // Elements [begin, end) of one matrix, a group of W for each call of `each`.
 template <int W, class Each>
@@ -136,7 +147,10 @@ __global__ void __launch_bounds__(kThreads) normalise_by_sums(const float* const
 template <int W, class T>
 __device__ void scale_group(const T* x, float* out, std::int64_t i, float first, float second) {
   Vector<W> v = load<W>(x + i);
-  for (int w = 0; w < W; ++w) v[w] = (v[w] * first) * second;
+  for (int w = 0; w < W; ++w) {
+    if constexpr (std::is_same_v<T, __half>) v[w] = round_to_bf16(v[w]);
+    v[w] = (v[w] * first) * second;
+  }
   store_vector(out + i, v);
 }
 
@@ -163,6 +177,26 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= elements) return;
   store<1>(target + base + i, Vector<1>{factor * load<1>(source + base + i)[0]});
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    add_to_diagonal(const T* source, T* target, std::int64_t side, std::int64_t stride, float value) {
+  const std::int64_t base = static_cast<std::int64_t>(blockIdx.y) * stride;
+  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= side * side) return;
+  const float old = load<1>(source + base + i)[0];
+  store<1>(target + base + i, Vector<1>{i % (side + 1) == 0 ? old + value : old});
+}
+
+/// launch(x) with the batch's numbers as what they are.
+template <class Launch>
+void by_number(const NsBatch& batch, const Launch& launch) {
+  switch (batch.number) {
+    case Number::kFp32: launch(static_cast<float*>(batch.x)); return;
+    case Number::kBf16: launch(static_cast<std::uint16_t*>(batch.x)); return;
+    case Number::kFp16: launch(static_cast<__half*>(batch.x)); return;
+  }
 }
 
 dim3 grid_for(const NsBatch& batch, std::int64_t block_elements) {
@@ -194,16 +228,9 @@ void launch_sums_of_squares(const float* const* in, double* parts, float* sums, 
 void launch_normalise_by_sums(const float* const* in, const float* sums, const NsBatch& batch,
                               cudaStream_t stream) {
   const dim3 grid = grid_for(batch, kBlockElements);
-  switch (batch.storage) {
-    case DType::kFp32:
-      normalise_by_sums<<<grid, kThreads, 0, stream>>>(in, sums, static_cast<float*>(batch.x), batch.elements,
-                                                       batch.stride);
-      break;
-    case DType::kBf16:
-      normalise_by_sums<<<grid, kThreads, 0, stream>>>(in, sums, static_cast<std::uint16_t*>(batch.x),
-                                                       batch.elements, batch.stride);
-      break;
-  }
+  by_number(batch, [&](auto* x) {
+    normalise_by_sums<<<grid, kThreads, 0, stream>>>(in, sums, x, batch.elements, batch.stride);
+  });
   check_launch("normalise_by_sums");
 }
 
@@ -211,50 +238,38 @@ void launch_normalise(const float* const* in, double* parts, const NsBatch& batc
   launch_sum_squares(in, parts, batch, stream);
   const std::int64_t part_count = norm_parts(batch.elements);
   const dim3 grid = grid_for(batch, kBlockElements);
-  switch (batch.storage) {
-    case DType::kFp32:
-      normalise<<<grid, kThreads, 0, stream>>>(in, parts, part_count, static_cast<float*>(batch.x),
-                                               batch.elements, batch.stride);
-      break;
-    case DType::kBf16:
-      normalise<<<grid, kThreads, 0, stream>>>(in, parts, part_count, static_cast<std::uint16_t*>(batch.x),
-                                               batch.elements, batch.stride);
-      break;
-  }
+  by_number(batch, [&](auto* x) {
+    normalise<<<grid, kThreads, 0, stream>>>(in, parts, part_count, x, batch.elements, batch.stride);
+  });
   check_launch("normalise");
 }
 
 void launch_scale_out(float* const* out, const NsBatch& batch, float first, float second,
                       cudaStream_t stream) {
   const dim3 grid = grid_for(batch, kBlockElements);
-  switch (batch.storage) {
-    case DType::kFp32:
-      scale_out<<<grid, kThreads, 0, stream>>>(out, static_cast<const float*>(batch.x), batch.elements,
-                                               batch.stride, first, second);
-      break;
-    case DType::kBf16:
-      scale_out<<<grid, kThreads, 0, stream>>>(out, static_cast<const std::uint16_t*>(batch.x),
-                                               batch.elements, batch.stride, first, second);
-      break;
-  }
+  by_number(batch, [&]<class T>(const T* x) {
+    scale_out<T><<<grid, kThreads, 0, stream>>>(out, x, batch.elements, batch.stride, first, second);
+  });
   check_launch("scale_out");
 }
 
 void launch_scaled_copy(const NsBatch& source, void* target, float factor, cudaStream_t stream) {
   const dim3 grid = grid_for(source, kThreads);
-  switch (source.storage) {
-    case DType::kFp32:
-      scaled_copy<<<grid, kThreads, 0, stream>>>(static_cast<const float*>(source.x),
-                                                 static_cast<float*>(target), source.elements, source.stride,
-                                                 factor);
-      break;
-    case DType::kBf16:
-      scaled_copy<<<grid, kThreads, 0, stream>>>(static_cast<const std::uint16_t*>(source.x),
-                                                 static_cast<std::uint16_t*>(target), source.elements,
-                                                 source.stride, factor);
-      break;
-  }
+  by_number(source, [&]<class T>(const T* from) {
+    scaled_copy<T><<<grid, kThreads, 0, stream>>>(from, static_cast<T*>(target), source.elements,
+                                                  source.stride, factor);
+  });
   check_launch("scaled_copy");
+}
+
+void launch_add_to_diagonal(const NsBatch& source, std::int64_t side, void* target, float value,
+                            cudaStream_t stream) {
+  const dim3 grid = grid_for(source, kThreads);
+  by_number(source, [&]<class T>(const T* from) {
+    add_to_diagonal<T>
+        <<<grid, kThreads, 0, stream>>>(from, static_cast<T*>(target), side, source.stride, value);
+  });
+  check_launch("add_to_diagonal");
 }
 
 }  // namespace muonbench::cuda

@@ -19,6 +19,8 @@ class NsSliceKernel final : public Kernel {
         products_(device, multipliers, work_.slice, work_.options, work_.scratch,
                   static_cast<int>(work_.data.size())),
         scale_(work_.scaling == NsScaling::kByNs ? ns_scale(work_.matrix, work_.options) : NsScale{}) {
+    MUONBENCH_CHECK(work_.options.algorithm != NsAlgorithm::kGram,
+                    "gram on slices, whose Gram matrices are added up at each step");
     MUONBENCH_CHECK(work_.step >= 0 && work_.step < std::ssize(work_.options.steps), "NS step {} of {}",
                     work_.step, work_.options.steps.size());
     data_ = device.make_table(work_.data);
@@ -39,9 +41,7 @@ class NsSliceKernel final : public Kernel {
         launch_normalise_by_sums(data_.as<const float* const>(), work_.sums, products_.iterate(0), stream);
         break;
       case NsPart::kGram: products_.enqueue_gram(work_.step, queue); break;
-      case NsPart::kStep:
-        products_.enqueue_step(work_.step, work_.options.steps[static_cast<std::size_t>(work_.step)], queue);
-        break;
+      case NsPart::kStep: products_.enqueue_stretch(work_.step, queue); break;
       case NsPart::kScaleOut:
         launch_scale_out(data_.as<float* const>(),
                          products_.iterate(static_cast<int>(work_.options.steps.size())), scale_.factor,

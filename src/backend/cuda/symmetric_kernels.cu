@@ -8,12 +8,13 @@
 #include "src/backend/cuda/symmetric_store.cuh"
 #include "src/backend/cuda/symmetric_work.cuh"
 #include "src/backend/cuda/wgmma.cuh"
+#include "src/base/error.h"
 
 namespace muonbench::cuda {
 namespace {
 
 template <class S, Major kMajor>
-__device__ void load(const CUtensorMap& operand, const Work& work, Ring<S> ring) {
+__device__ void load(const CUtensorMap& operand, const CUtensorMap& other, const Work& work, Ring<S> ring) {
   for (int tile = static_cast<int>(blockIdx.x); tile < work.tiles_in_all;
        tile += static_cast<int>(gridDim.x)) {
     const Place place = place_of<S>(work, tile);
@@ -23,10 +24,11 @@ __device__ void load(const CUtensorMap& operand, const Work& work, Ring<S> ring)
       expect_bytes(full, S::kStageBytes);
 #pragma unroll
       for (int box = 0; box < S::kRows + S::kColumns; ++box) {
-        const int other = (box < S::kRows ? place.row + box : place.column + box - S::kRows) * kBoxSide;
+        const bool is_row = box < S::kRows;
+        const int along = (is_row ? place.row + box : place.column + box - S::kRows) * kBoxSide;
         const int summed = step * kBoxSide;
-        load_box(ring.at(box), operand, full, kMajor == Major::kSummed ? summed : other,
-                 kMajor == Major::kSummed ? other : summed, place.matrix);
+        load_box(ring.at(box), is_row ? operand : other, full, kMajor == Major::kSummed ? summed : along,
+                 kMajor == Major::kSummed ? along : summed, place.matrix);
       }
       ring.next();
     }
@@ -67,7 +69,7 @@ struct Sums {
 
 /// A whole tile for one warpgroup. Of the first row of boxes kFirst columns are multiplied: on the diagonal
 /// the second lies above it.
-template <class S, Major kMajor, int kFirst>
+template <class T, class S, Major kMajor, int kFirst>
 __device__ __forceinline__ void tile_in_turn(const CUtensorMap& result, const Work& work, Place place,
                                              Ring<S>& ring, const Warpgroup& self) {
   Sums<4 * 32> sums;
@@ -77,15 +79,15 @@ __device__ __forceinline__ void tile_in_turn(const CUtensorMap& result, const Wo
       ring, work.steps, self,
       [&](std::uint32_t offset) {
         const std::uint64_t columns = describe_operand(ring.at(S::kRows) + offset);
-        multiply<kFirst * kBoxSide, kMajor>(sums.of, describe_operand(ring.at(0) + offset), columns);
-        multiply<2 * kBoxSide, kMajor>(sums.of + 64, describe_operand(ring.at(1) + offset), columns);
+        multiply<T, kFirst * kBoxSide, kMajor>(sums.of, describe_operand(ring.at(0) + offset), columns);
+        multiply<T, 2 * kBoxSide, kMajor>(sums.of + 64, describe_operand(ring.at(1) + offset), columns);
       },
       [&] { arrive_part<kMultiplying * kWarpgroup>(kTurn + 1 - self.index); });
   sums_are_done(sums.of);
-  finish<2, 2>(result, work, sums.of, place, self);
+  finish<T, 2, 2>(result, work, sums.of, place, self);
 }
 
-template <class S, Major kMajor>
+template <class T, class S, Major kMajor>
 __device__ __forceinline__ void take_turns(const CUtensorMap& result, const Work& work, Ring<S> ring,
                                            const Warpgroup& self) {
   if (self.index == 1) arrive_part<kMultiplying * kWarpgroup>(kTurn);
@@ -96,9 +98,9 @@ __device__ __forceinline__ void take_turns(const CUtensorMap& result, const Work
     const Place place = place_of<S>(work, tile);
     ring.skip_to(count * work.steps);
     if (place.row == place.column)
-      tile_in_turn<S, kMajor, 1>(result, work, place, ring, self);
+      tile_in_turn<T, S, kMajor, 1>(result, work, place, ring, self);
     else
-      tile_in_turn<S, kMajor, 2>(result, work, place, ring, self);
+      tile_in_turn<T, S, kMajor, 2>(result, work, place, ring, self);
   }
 }
 
@@ -116,22 +118,22 @@ __device__ __forceinline__ void idle(Ring<S>& ring, int steps, const Warpgroup& 
 }
 
 /// A row of boxes of a tile for one warpgroup, kColumns of them.
-template <class S, Major kMajor, int kColumns>
+template <class T, class S, Major kMajor, int kColumns>
 __device__ __forceinline__ void row_of_tile(const CUtensorMap& result, const Work& work, Place place,
                                             Ring<S>& ring, const Warpgroup& self) {
   Sums<kColumns * 32> sums;
   over_steps<S, kMajor>(
       ring, work.steps, self,
       [&](std::uint32_t offset) {
-        multiply<kColumns * kBoxSide, kMajor>(sums.of, describe_operand(ring.at(self.index) + offset),
-                                              describe_operand(ring.at(S::kRows) + offset));
+        multiply<T, kColumns * kBoxSide, kMajor>(sums.of, describe_operand(ring.at(self.index) + offset),
+                                                 describe_operand(ring.at(S::kRows) + offset));
       },
       [] {});
   sums_are_done(sums.of);
-  finish<1, kColumns>(result, work, sums.of, place, self);
+  finish<T, 1, kColumns>(result, work, sums.of, place, self);
 }
 
-template <class S, Major kMajor>
+template <class T, class S, Major kMajor>
 __device__ __forceinline__ void work_together(const CUtensorMap& result, const Work& work, Ring<S> ring,
                                               const Warpgroup& self) {
   for (int tile = static_cast<int>(blockIdx.x); tile < work.tiles_in_all;
@@ -140,20 +142,20 @@ __device__ __forceinline__ void work_together(const CUtensorMap& result, const W
     place.row += self.index;
     const int wanted = place.row * kBoxSide < work.side ? place.row - place.column + 1 : 0;
     if (wanted >= 3)
-      row_of_tile<S, kMajor, 3>(result, work, place, ring, self);
+      row_of_tile<T, S, kMajor, 3>(result, work, place, ring, self);
     else if (wanted == 2)
-      row_of_tile<S, kMajor, 2>(result, work, place, ring, self);
+      row_of_tile<T, S, kMajor, 2>(result, work, place, ring, self);
     else if (wanted == 1)
-      row_of_tile<S, kMajor, 1>(result, work, place, ring, self);
+      row_of_tile<T, S, kMajor, 1>(result, work, place, ring, self);
     else
       idle(ring, work.steps, self);
   }
 }
 
-template <SymmetricKernel kKernel, Major kMajor>
+template <class T, SymmetricKernel kKernel, Major kMajor>
 __global__ void __launch_bounds__(kThreads, 1)
-    symmetric_product(const __grid_constant__ CUtensorMap operand, const __grid_constant__ CUtensorMap result,
-                      const Work work) {
+    symmetric_product(const __grid_constant__ CUtensorMap operand, const __grid_constant__ CUtensorMap other,
+                      const __grid_constant__ CUtensorMap result, const Work work) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   using S = Sizes<kKernel>;
   constexpr bool kInTurns = kKernel == SymmetricKernel::kInTurns;
@@ -173,16 +175,16 @@ __global__ void __launch_bounds__(kThreads, 1)
   const int warpgroup = static_cast<int>(threadIdx.x) / kWarpgroup;
   if (warpgroup == kMultiplying) {
     give_registers<40>();
-    if (threadIdx.x == kMultiplying * kWarpgroup) load<S, kMajor>(operand, work, ring);
+    if (threadIdx.x == kMultiplying * kWarpgroup) load<S, kMajor>(operand, other, work, ring);
   } else {
     take_registers<232>();
     const Warpgroup self{warpgroup, static_cast<int>(threadIdx.x) % kWarpgroup / 32,
                          static_cast<int>(threadIdx.x) % 32, threadIdx.x % kWarpgroup == 0,
                          buffers + warpgroup * kBuffers * kBoxBytes};
     if constexpr (kInTurns)
-      take_turns<S, kMajor>(result, work, ring, self);
+      take_turns<T, S, kMajor>(result, work, ring, self);
     else
-      work_together<S, kMajor>(result, work, ring, self);
+      work_together<T, S, kMajor>(result, work, ring, self);
     if (self.leads) wait_for_stores();
   }
 #endif
@@ -196,46 +198,60 @@ __device__ int built_for_90a =
     0;
 #endif
 
-template <SymmetricKernel kKernel, Major kMajor>
+template <class T, SymmetricKernel kKernel, Major kMajor>
 void launch(const SymmetricLaunch& what, int multiprocessors, cudaStream_t stream) {
   const int tiles = what.tiles_of_matrix * what.batch;
-  symmetric_product<kKernel, kMajor>
+  symmetric_product<T, kKernel, kMajor>
       <<<grid_of(std::min(tiles, multiprocessors)), kThreads, Sizes<kKernel>::kSharedBytes, stream>>>(
-          what.operand, what.result,
+          what.operand, what.other, what.result,
           Work{what.tiles, what.tiles_of_matrix, tiles, what.steps, what.side, what.alpha, what.beta,
-               static_cast<const __nv_bfloat16*>(what.addend), what.addend_stride});
+               what.addend, what.addend_stride});
   check_launch("symmetric_product");
 }
 
-template <SymmetricKernel kKernel>
+template <class T, SymmetricKernel kKernel>
+void launch(const SymmetricLaunch& what, int multiprocessors, cudaStream_t stream) {
+  if (what.summed_over_rows)
+    launch<T, kKernel, Major::kOther>(what, multiprocessors, stream);
+  else
+    launch<T, kKernel, Major::kSummed>(what, multiprocessors, stream);
+}
+
+template <class T>
+void launch(const SymmetricLaunch& what, int multiprocessors, cudaStream_t stream) {
+  using enum SymmetricKernel;
+  switch (what.kernel) {
+    case kInTurns: launch<T, kInTurns>(what, multiprocessors, stream); return;
+    case kTogether: launch<T, kTogether>(what, multiprocessors, stream); return;
+  }
+}
+
+template <class T, SymmetricKernel kKernel>
 void allow_shared_memory() {
   const auto allow = [](auto kernel) {
     MUONBENCH_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         Sizes<kKernel>::kSharedBytes));
   };
-  allow(symmetric_product<kKernel, Major::kSummed>);
-  allow(symmetric_product<kKernel, Major::kOther>);
+  allow(symmetric_product<T, kKernel, Major::kSummed>);
+  allow(symmetric_product<T, kKernel, Major::kOther>);
 }
 
 }  // namespace
 
 void launch_symmetric(const SymmetricLaunch& what, int multiprocessors, cudaStream_t stream) {
-  using enum SymmetricKernel;
-  switch (what.kernel) {
-    case kInTurns:
-      what.summed_over_rows ? launch<kInTurns, Major::kOther>(what, multiprocessors, stream)
-                            : launch<kInTurns, Major::kSummed>(what, multiprocessors, stream);
-      return;
-    case kTogether:
-      what.summed_over_rows ? launch<kTogether, Major::kOther>(what, multiprocessors, stream)
-                            : launch<kTogether, Major::kSummed>(what, multiprocessors, stream);
-      return;
+  switch (what.number) {
+    case Number::kBf16: launch<__nv_bfloat16>(what, multiprocessors, stream); return;
+    case Number::kFp16: launch<__half>(what, multiprocessors, stream); return;
+    case Number::kFp32: throw RuntimeFailure("symmetric products are of bf16 or fp16, got fp32");
   }
 }
 
 void prepare_symmetric_kernels() {
-  allow_shared_memory<SymmetricKernel::kInTurns>();
-  allow_shared_memory<SymmetricKernel::kTogether>();
+  using enum SymmetricKernel;
+  allow_shared_memory<__nv_bfloat16, kInTurns>();
+  allow_shared_memory<__nv_bfloat16, kTogether>();
+  allow_shared_memory<__half, kInTurns>();
+  allow_shared_memory<__half, kTogether>();
 }
 
 bool has_symmetric_kernels() {

@@ -7,18 +7,20 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include "src/backend/cuda/number.h"
 #include "src/backend/cuda/symmetric_tiles.h"
 
 namespace muonbench::cuda {
 
-/// D <- alpha X X^T + beta C, or alpha X^T X + beta C, on a batch; everything bf16, sums in fp32, rounded
-/// once. C is symmetric. Of D the lower triangle is computed and mirrored. X, C and D are row-major; X and D
-/// are what the maps say, boxes of kBoxSide a side, swizzled by 128 bytes: (batch, row, column) from the
-/// slowest.
+/// D <- alpha X Y^T + beta C, or alpha X^T Y + beta C, on a batch; everything bf16 or fp16, sums in fp32,
+/// rounded once. C and the product are symmetric: Y is X, or both are symmetric and commute. Of D the lower
+/// triangle is computed and mirrored. X, Y, C and D are row-major; X, Y and D are what the maps say, boxes of
+/// kBoxSide a side, swizzled by 128 bytes: (batch, row, column) from the slowest.
 struct SymmetricLaunch {
-  CUtensorMap operand{}, result{};
+  CUtensorMap operand{}, other{}, result{};
+  Number number = Number::kBf16;  ///< or kFp16
   SymmetricKernel kernel = SymmetricKernel::kInTurns;
-  bool summed_over_rows = false;                ///< X^T X
+  bool summed_over_rows = false;                ///< X^T Y
   const SymmetricTiles::Tile* tiles = nullptr;  ///< in device memory
   int tiles_of_matrix = 0, batch = 0;
   int steps = 0;  ///< boxes along the sum

@@ -27,11 +27,13 @@ CUtensorMap map_of(Encode encode, void* data, Shape matrix, const SymmetricProdu
   const std::array<cuuint64_t, 2> strides = {bytes(matrix.cols), bytes(product.stride)};
   const std::array<cuuint32_t, 3> box = {kBoxSide, kBoxSide, 1}, every = {1, 1, 1};
   CUtensorMap map{};
-  check_driver(
-      encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, sizes.size(), data, sizes.data(), strides.data(),
-             box.data(), every.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
-      text("cuTensorMapEncodeTiled for {} x {} x {}", product.batch, matrix.rows, matrix.cols));
+  check_driver(encode(&map,
+                      product.number == Number::kFp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+                                                      : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+                      sizes.size(), data, sizes.data(), strides.data(), box.data(), every.data(),
+                      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+               text("cuTensorMapEncodeTiled for {} x {} x {}", product.batch, matrix.rows, matrix.cols));
   return map;
 }
 
@@ -49,7 +51,9 @@ class SymmetricPlan {
   [[nodiscard]] SymmetricLaunch launch(const SymmetricMatmul::Operands& o) const {
     const std::int64_t side = product_.x.gram_side();
     return {.operand = map_of(encode_, o.x, product_.x.shape, product_),
+            .other = map_of(encode_, o.y, product_.x.shape, product_),
             .result = map_of(encode_, o.d, {side, side}, product_),
+            .number = product_.number,
             .kernel = kernel_,
             .summed_over_rows = product_.x.side == GramSide::kColumns,
             .tiles = tiles_.as<const SymmetricTiles::Tile>(),
@@ -81,7 +85,7 @@ SymmetricMatmul::SymmetricMatmul(const CudaDevice& device) : device_(device) {
 SymmetricMatmul::~SymmetricMatmul() = default;
 
 bool SymmetricMatmul::takes(const SymmetricProduct& product) {
-  return has_halves(product.x) && product.stride % kSymmetricSides == 0;
+  return product.number != Number::kFp32 && has_halves(product.x) && product.stride % kSymmetricSides == 0;
 }
 
 const SymmetricPlan& SymmetricMatmul::plan(const SymmetricProduct& product) {

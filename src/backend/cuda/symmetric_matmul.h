@@ -9,18 +9,20 @@
 #include <optional>
 
 #include "src/backend/cuda/cuda_device.h"
+#include "src/backend/cuda/number.h"
 #include "src/backend/cuda/symmetric_tiles.h"
 #include "src/ns/ns_slice.h"
 
 namespace muonbench::cuda {
 
-/// D <- alpha X X^T + beta C (side kRows), or alpha X^T X + beta C (kColumns), on a batch of row-major X
-/// without gaps; C and D are (m, m), m the Gram side of X. Matrix i of each lies i * stride elements after
-/// the first.
+/// D <- alpha X Y^T + beta C (side kRows), or alpha X^T Y + beta C (kColumns), on a batch of row-major X and
+/// Y without gaps, which are symmetric: Y is X, or both are symmetric and commute. C and D are (m, m), m the
+/// Gram side of X. Matrix i of each lies i * stride elements after the first.
 struct SymmetricProduct {
   NsSlice x;
   std::int64_t stride = 0;
   int batch = 1;
+  Number number = Number::kBf16;            ///< or kFp16
   std::optional<SymmetricKernel> kernel{};  ///< the faster one if none is named
   friend auto operator<=>(const SymmetricProduct&, const SymmetricProduct&) = default;
 };
@@ -28,7 +30,7 @@ struct SymmetricProduct {
 /// One product with its tiles.
 class SymmetricPlan;
 
-/// Symmetric products of bf16 matrices, of which one triangle is computed and mirrored: about half the
+/// Symmetric products of 16-bit matrices, of which one triangle is computed and mirrored: about half the
 /// operations of Matmul's. A matrix has the same bits in whatever batch: they are sums in one order, whatever
 /// tile they are in.
 class SymmetricMatmul {
@@ -45,9 +47,10 @@ class SymmetricMatmul {
   /// is not taken.
   [[nodiscard]] const SymmetricPlan& plan(const SymmetricProduct& product);
 
-  /// C is read where beta is not 0; it is symmetric then, and D is another. X and D are two matrices.
+  /// C is read where beta is not 0; it is symmetric then, and D is another. D is neither X nor Y.
   struct Operands {
     void* x = nullptr;
+    void* y = nullptr;
     const void* c = nullptr;
     void* d = nullptr;
     float alpha = 1.0F, beta = 0.0F;

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <cuda.h>
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include "src/backend/cuda/hopper.cuh"
 #include "src/backend/cuda/symmetric_work.cuh"
@@ -23,8 +25,8 @@ __device__ __forceinline__ Addend16 load_addend(const Work& work, int matrix, in
   if (work.beta == 0.0F) return loaded;
   // Rows past the end are not stored, whatever is added to them.
   const int row = box_row * kBoxSide + self.warp * 16 + self.lane / 4, last = work.side - 1;
-  const __nv_bfloat16* from =
-      work.addend + matrix * work.addend_stride + box_column * kBoxSide + self.lane % 4 * 2;
+  const std::uint16_t* from = static_cast<const std::uint16_t*>(work.addend) + matrix * work.addend_stride +
+                              box_column * kBoxSide + self.lane % 4 * 2;
   const auto* upper = reinterpret_cast<const std::uint32_t*>(from + std::int64_t{min(row, last)} * work.side);
   const auto* lower =
       reinterpret_cast<const std::uint32_t*>(from + std::int64_t{min(row + 8, last)} * work.side);
@@ -38,23 +40,41 @@ __device__ __forceinline__ Addend16 load_addend(const Work& work, int matrix, in
   return loaded;
 }
 
-/// alpha * sums + beta * addend, as pairs of bf16.
+/// Two numbers of T in a word, the first in its lower half, and back.
+template <class T>
+__device__ __forceinline__ std::uint32_t packed(float low, float high) {
+  if constexpr (std::is_same_v<T, __half>) {
+    const __half2 both = __floats2half2_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&both);
+  } else {
+    const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
+    return *reinterpret_cast<const std::uint32_t*>(&both);
+  }
+}
+template <class T>
+__device__ __forceinline__ float2 unpacked(std::uint32_t pair) {
+  if constexpr (std::is_same_v<T, __half>)
+    return __half22float2(*reinterpret_cast<const __half2*>(&pair));
+  else
+    return make_float2(__uint_as_float(pair << 16U), __uint_as_float(pair & 0xFFFF0000U));
+}
+
+/// alpha * sums + beta * addend, as pairs.
+template <class T>
 __device__ __forceinline__ void round_box(const Work& work, const float* sums, const Addend16& addend,
                                           std::uint32_t* pairs) {
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
     float low = sums[2 * i], high = sums[2 * i + 1];
     if (work.beta != 0.0F) {
-      const float c_low = __uint_as_float(addend.pairs[i] << 16U);
-      const float c_high = __uint_as_float(addend.pairs[i] & 0xFFFF0000U);
-      low = __fmaf_rn(work.alpha, low, work.beta * c_low);
-      high = __fmaf_rn(work.alpha, high, work.beta * c_high);
+      const float2 c = unpacked<T>(addend.pairs[i]);
+      low = __fmaf_rn(work.alpha, low, work.beta * c.x);
+      high = __fmaf_rn(work.alpha, high, work.beta * c.y);
     } else {
       low *= work.alpha;
       high *= work.alpha;
     }
-    const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
-    pairs[i] = *reinterpret_cast<const std::uint32_t*>(&both);
+    pairs[i] = packed<T>(low, high);
   }
 }
 
@@ -102,7 +122,7 @@ __device__ __forceinline__ void store(const CUtensorMap& result, const std::uint
 }
 
 /// kRows x kColumns boxes of sums, of which those on or below the diagonal and inside the matrix are stored.
-template <int kRows, int kColumns>
+template <class T, int kRows, int kColumns>
 __device__ __forceinline__ void finish(const CUtensorMap& result, const Work& work, const float* sums,
                                        Place place, const Warpgroup& self) {
   Addend16 addend = load_addend(work, place.matrix, place.row, place.column, self);
@@ -110,7 +130,7 @@ __device__ __forceinline__ void finish(const CUtensorMap& result, const Work& wo
   for (int box = 0; box < kRows * kColumns; ++box) {
     const int row = place.row + box / kColumns, column = place.column + box % kColumns;
     std::uint32_t pairs[16];
-    round_box(work, sums + box * 32, addend, pairs);
+    round_box<T>(work, sums + box * 32, addend, pairs);
     // On its way while this box is stored.
     if (box + 1 < kRows * kColumns)
       addend = load_addend(work, place.matrix, place.row + (box + 1) / kColumns,

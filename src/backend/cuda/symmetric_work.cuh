@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include <cuda_bf16.h>
-
 #include "src/backend/cuda/hopper.cuh"
 #include "src/backend/cuda/symmetric_tiles.h"
 
@@ -35,7 +33,7 @@ struct Work {
   const SymmetricTiles::Tile* tiles;
   int tiles_of_matrix, tiles_in_all, steps, side;
   float alpha, beta;
-  const __nv_bfloat16* addend;
+  const void* addend;
   std::int64_t addend_stride;
 };
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <cuda_fp16.h>
+
 #include "src/base/dtype.h"
 
 namespace muonbench::cuda {
@@ -25,7 +27,8 @@ __device__ bool aligned8(Pointers... pointers) {
   return ((reinterpret_cast<std::uintptr_t>(pointers) | ...) & 7U) == 0;
 }
 
-/// Loads and stores of W elements in one access; W = 4 asks for 16-byte (fp32) or 8-byte (bf16) alignment.
+/// Loads and stores of W elements in one access; W = 4 asks for 16-byte (fp32) or 8-byte (bf16, fp16)
+/// alignment.
 template <int W>
 __device__ Vector<W> load_vector(const float* from) {
   static_assert(W == 1 || W == 4);
@@ -68,6 +71,29 @@ __device__ Vector<W> load_bf16(const std::uint16_t* from) {
             fp32_from_bf16(static_cast<std::uint16_t>(loaded.y >> 16U))};
   } else {
     return {fp32_from_bf16(*from)};
+  }
+}
+
+template <int W>
+__device__ void store_fp16(__half* to, const Vector<W>& v) {
+  if constexpr (W == 4) {
+    const __half2 low = __floats2half2_rn(v[0], v[1]), high = __floats2half2_rn(v[2], v[3]);
+    *reinterpret_cast<uint2*>(to) = make_uint2(*reinterpret_cast<const std::uint32_t*>(&low),
+                                               *reinterpret_cast<const std::uint32_t*>(&high));
+  } else {
+    *to = __float2half_rn(v[0]);
+  }
+}
+
+template <int W>
+__device__ Vector<W> load_fp16(const __half* from) {
+  if constexpr (W == 4) {
+    const uint2 loaded = *reinterpret_cast<const uint2*>(from);
+    const float2 low = __half22float2(*reinterpret_cast<const __half2*>(&loaded.x));
+    const float2 high = __half22float2(*reinterpret_cast<const __half2*>(&loaded.y));
+    return {low.x, low.y, high.x, high.y};
+  } else {
+    return {__half2float(*from)};
   }
 }
 

@@ -3,9 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 /// Products of a warpgroup's tensor cores (compute capability 9.0a; PTX ISA, "wgmma"): (64, 16) x (16, N) of
-/// bf16 in shared memory, added to fp32 sums in registers.
+/// bf16 or fp16 in shared memory, added to fp32 sums in registers.
 namespace muonbench::cuda {
 
 /// How an operand lies in its box of 64 x 64: a row holds numbers that a product sums over, or others.
@@ -55,31 +59,41 @@ __device__ __forceinline__ void sums_are_done(float (&sums)[kCount]) {
 #define MUONBENCH_NAMES_64 \
   "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
   "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define MUONBENCH_WGMMA(n, names, a, b, transposed) \
+#define MUONBENCH_WGMMA(type, n, names, a, b, transposed) \
   "{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n" \
-  "wgmma.mma_async.sync.aligned.m64n" n "k16.f32.bf16.bf16 {" names "}, " \
+  "wgmma.mma_async.sync.aligned.m64n" n "k16.f32." type "." type " {" names "}, " \
   a ", " b ", add, 1, 1, " transposed ", " transposed ";\n}"
 // clang-format on
 
 /// sums += A B. N / 2 sums a thread: of warp w and lane l in row 16 w + l / 4 those of columns 8 j + 2 (l %
 /// 4) and the next are sums[4 j] and [4 j + 1]; those 8 rows below them are [4 j + 2] and [4 j + 3].
-template <int N, Major kMajor>
+template <class T, int N, Major kMajor>
 __device__ __forceinline__ void multiply(float* sums, std::uint64_t a, std::uint64_t b) {
   static_assert(N == 64 || N == 128 || N == 192);
+  static_assert(std::is_same_v<T, __nv_bfloat16> || std::is_same_v<T, __half>);
   constexpr int kTransposed = kMajor == Major::kOther;
-  if constexpr (N == 64)
-    asm volatile(MUONBENCH_WGMMA("64", MUONBENCH_NAMES_0, "%32", "%33", "%34")
-                 : MUONBENCH_SUMS_32(0)
-                 : "l"(a), "l"(b), "n"(kTransposed));
-  else if constexpr (N == 128)
-    asm volatile(MUONBENCH_WGMMA("128", MUONBENCH_NAMES_0 ", " MUONBENCH_NAMES_32, "%64", "%65", "%66")
-                 : MUONBENCH_SUMS_32(0), MUONBENCH_SUMS_32(32)
-                 : "l"(a), "l"(b), "n"(kTransposed));
-  else
-    asm volatile(MUONBENCH_WGMMA("192", MUONBENCH_NAMES_0 ", " MUONBENCH_NAMES_32 ", " MUONBENCH_NAMES_64,
-                                 "%96", "%97", "%98")
-                 : MUONBENCH_SUMS_32(0), MUONBENCH_SUMS_32(32), MUONBENCH_SUMS_32(64)
-                 : "l"(a), "l"(b), "n"(kTransposed));
+#define MUONBENCH_MULTIPLY(type)                                                                        \
+  if constexpr (N == 64)                                                                                \
+    asm volatile(MUONBENCH_WGMMA(type, "64", MUONBENCH_NAMES_0, "%32", "%33", "%34")                    \
+                 : MUONBENCH_SUMS_32(0)                                                                 \
+                 : "l"(a), "l"(b), "n"(kTransposed));                                                   \
+  else if constexpr (N == 128)                                                                          \
+    asm volatile(                                                                                       \
+        MUONBENCH_WGMMA(type, "128", MUONBENCH_NAMES_0 ", " MUONBENCH_NAMES_32, "%64", "%65", "%66")    \
+        : MUONBENCH_SUMS_32(0), MUONBENCH_SUMS_32(32)                                                   \
+        : "l"(a), "l"(b), "n"(kTransposed));                                                            \
+  else                                                                                                  \
+    asm volatile(                                                                                       \
+        MUONBENCH_WGMMA(type, "192", MUONBENCH_NAMES_0 ", " MUONBENCH_NAMES_32 ", " MUONBENCH_NAMES_64, \
+                        "%96", "%97", "%98")                                                            \
+        : MUONBENCH_SUMS_32(0), MUONBENCH_SUMS_32(32), MUONBENCH_SUMS_32(64)                            \
+        : "l"(a), "l"(b), "n"(kTransposed))
+  if constexpr (std::is_same_v<T, __half>) {
+    MUONBENCH_MULTIPLY("f16");
+  } else {
+    MUONBENCH_MULTIPLY("bf16");
+  }
+#undef MUONBENCH_MULTIPLY
 }
 
 #undef MUONBENCH_WGMMA
