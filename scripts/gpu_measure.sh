@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Measures what this machine's GPUs can show, with programs that are built already (bazel build --config=cuda //:muonbench
-# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some six minutes on one GPU, eight on two:
+# //tests/bench:gpu_bench //tests/bench:exchange_bench), in some seven minutes on one GPU, nine on two:
 #   scripts/gpu_measure.sh FOLDER [NAME]      NAME: only results whose names hold it
 # One GPU: its pieces (gpu_bench), a whole model on one rank, and 8 ranks that share it. Several: whole models and plain
 # collectives over NCCL and by copy engines. Results are JSON files in FOLDER; their tables (scripts/gpu_table.py) come last.
@@ -66,9 +66,11 @@ step() {
 }
 
 if [ "$gpus" -eq 1 ]; then
-  bench gpu_bench 200 1 "$gpu_bench"
+  bench gpu_bench 240 1 "$gpu_bench"
   step 1 llama3_8b_1gpu llama3_8b_1gpu
-  step 1 llama3_8b_1gpu_syrk llama3_8b_1gpu --set muon.ns_algorithm=syrk
+  for algorithm in syrk gram auto; do
+    step 1 llama3_8b_1gpu_ns_$algorithm llama3_8b_1gpu --set muon.ns_algorithm=$algorithm
+  done
   step 8 qwen3_30b_a3b_8ranks_1gpu qwen3_30b_a3b_8ranks_1gpu
   step 8 qwen3_30b_a3b_8ranks_1gpu_batched qwen3_30b_a3b_8ranks_1gpu \
     --set muon.ns_batch_size=16 --set run.verify=false --set 'modes=["layer_sharded","duplicated"]'
@@ -84,8 +86,10 @@ else
   step $ranks llama3_8b_${ranks}gpus_tp2 llama3_8b_${ranks}gpus --set run.timing=phases \
     --set parallelism.gtp_remat=$((ranks / 2)) --set parallelism.tp=2
   step $ranks qwen3_30b_a3b_${ranks}gpus qwen3_30b_a3b_${ranks}gpus --set run.timing=phases
-  step $ranks llama3_8b_${ranks}gpus_syrk llama3_8b_${ranks}gpus --set run.timing=phases \
-    --set muon.ns_algorithm=syrk --set 'modes=["layer_sharded","duplicated"]'
+  for algorithm in syrk gram auto; do
+    step $ranks llama3_8b_${ranks}gpus_ns_$algorithm llama3_8b_${ranks}gpus --set run.timing=phases \
+      --set muon.ns_algorithm=$algorithm --set 'modes=["layer_sharded","duplicated"]'
+  done
   # Ways to travel, each beside the default's run above: bytes, memory, and how much of exchange and NS goes on at once.
   for way in exchange=fused return_dtype=bf16 exchange_chunks=4 exchange_chunks=16; do
     step $ranks llama3_8b_${ranks}gpus_"${way//=/_}" llama3_8b_${ranks}gpus --set run.timing=phases \

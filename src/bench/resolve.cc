@@ -50,7 +50,6 @@ AdamRule adam_rule(const AdamConfig& adam) {
 NsOptions ns_options(const MuonConfig& muon, Backend backend) {
   NsOptions options{resolve_schedule(muon.coefficient_type, muon.num_ns_steps, muon.custom_coefficients),
                     muon.fp32_matmul_prec, muon.ns_algorithm, muon.scale_mode, muon.extra_scale_factor};
-  options.batch = muon.ns_batch_size;
   switch (backend) {
     case Backend::kCpu: break;  // BLAS has no bf16: operands hold bf16 values in fp32
     case Backend::kCuda:
@@ -179,6 +178,7 @@ std::uint64_t fingerprint(const StepInputs& inputs) {
   for (const int queue : inputs.queues.of_group) print.add(queue);
   for (const auto* waves : {&inputs.travel.wave_of, &inputs.layer_wise.wave_of})
     for (const int wave : *waves) print.add(wave);
+  print.add(static_cast<int>(inputs.ns.algorithm)).add(static_cast<int>(inputs.ns.precision));
   for (const NsCoefficients& step : inputs.ns.steps)
     print.add(std::bit_cast<std::uint64_t>(step.a))
         .add(std::bit_cast<std::uint64_t>(step.b))

@@ -45,7 +45,7 @@ void refuse_missing_abilities(const RunConfig& config, const Capabilities& devic
   const NsAlgorithm algorithm = config.muon.ns_algorithm;
   // auto is gemm where products are not those of 16 bits.
   const bool symmetric =
-      algorithm == NsAlgorithm::kSyrk || algorithm == NsAlgorithm::kGram ||
+      takes_halves(algorithm) ||
       (algorithm == NsAlgorithm::kAuto && config.muon.fp32_matmul_prec == MatmulPrecision::kMedium);
   if (symmetric && !(device.syrk && device.gram))
     throw ConfigError(

@@ -164,9 +164,7 @@ void check_backend_computes(const Key& top, const RunConfig& config) {
             .reject("highest or medium, as run.backend is cpu and BLAS has no TF32");
       return;
     case Backend::kCuda:
-      if ((config.muon.ns_algorithm == NsAlgorithm::kSyrk ||
-           config.muon.ns_algorithm == NsAlgorithm::kGram) &&
-          config.muon.fp32_matmul_prec != MatmulPrecision::kMedium)
+      if (takes_halves(config.muon.ns_algorithm) && config.muon.fp32_matmul_prec != MatmulPrecision::kMedium)
         top.at("muon.ns_algorithm")
             .reject(
                 "gemm or auto, as run.backend is cuda, whose symmetric products are those of 16 bits "

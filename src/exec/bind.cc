@@ -65,7 +65,7 @@ class Binder {
     BoundNewtonSchulz bound{op.matrix,
                             {},
                             at(op.scratch.buffer, op.scratch.offset),
-                            for_matrix(program_.ns, op.matrix),
+                            resolved(program_.ns, {op.matrix, static_cast<int>(op.items.size())}),
                             op.scaling};
     for (const NewtonSchulzItem& item : op.items) bound.items.emplace_back(floats(item.in), floats(item.out));
     return device_.prepare(std::move(bound));
@@ -78,7 +78,7 @@ class Binder {
                        {},
                        floats(op.sums),
                        at(op.scratch.buffer, op.scratch.offset),
-                       for_slice(program_.ns, op.slice),
+                       resolved(program_.ns, op.slice, static_cast<int>(op.data.size())),
                        op.scaling};
     for (const Region& matrix : op.data) bound.data.push_back(floats(matrix));
     return device_.prepare(std::move(bound));

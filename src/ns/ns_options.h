@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,12 @@ enum class MatmulPrecision { kHighest, kHigh, kMedium };
 /// too, and X is multiplied once for some steps, between which the Gram matrix itself is iterated
 /// (ns_stretches). auto: the cheapest for the shape.
 enum class NsAlgorithm { kGemm, kSyrk, kGram, kAuto };
+inline constexpr std::size_t kNsAlgorithmsThatRun = 3;  ///< all but auto, which comes last
+
+/// Whether of symmetric products one triangle is computed, where there are kernels for it.
+[[nodiscard]] constexpr bool takes_halves(NsAlgorithm algorithm) {
+  return algorithm == NsAlgorithm::kSyrk || algorithm == NsAlgorithm::kGram;
+}
 
 /// Factor on the orthogonalised matrix, from the true full (rows r, cols q):
 /// spectral sqrt(max(r, q)); shape_scaling sqrt(max(1, r/q)); unit_rms_norm sqrt(r/q).
@@ -49,7 +56,8 @@ struct NsScale {
 /// Where that is done: by NS itself, or by whoever receives a part of the matrix.
 enum class NsScaling { kByNs, kByReceiver };
 
-/// Everything that decides the bits of one orthogonalisation; the same for every matrix of a run.
+/// Everything that decides the bits of one orthogonalisation; the same for every matrix of a run, but for
+/// what auto stands for.
 struct NsOptions {
   std::vector<NsCoefficients> steps;  ///< the resolved schedule, one entry per NS step
   MatmulPrecision precision = MatmulPrecision::kMedium;
@@ -60,7 +68,6 @@ struct NsOptions {
   /// fp16.
   DType storage = DType::kFp32;
   NsBatching batching = NsBatching::kInTurn;
-  int batch = 1;  ///< equal matrices that NS takes at a time, if there are as many: what auto goes by
 };
 
 /// `batch` matrices of one shape, orthogonalised by one kernel.

@@ -39,7 +39,8 @@ enum class NsPart {
   kScaleOut,      ///< output <- X * scale_factor * extra_scale_factor
 };
 
-/// Rows of bf16 matrices that backend cuda multiplies by halves are a multiple of so many numbers: 16 bytes.
+/// Rows of 16-bit matrices that backend cuda multiplies by halves are a multiple of so many numbers: 16
+/// bytes.
 inline constexpr std::int64_t kSymmetricSides = 8;
 /// Whether that backend can compute one triangle of A alone and mirror it; otherwise it mirrors a whole A.
 [[nodiscard]] inline bool has_halves(const NsSlice& slice) {
@@ -48,23 +49,24 @@ inline constexpr std::int64_t kSymmetricSides = 8;
 }
 /// Whether A is multiplied whole though syrk or gram, not auto, is asked for.
 [[nodiscard]] inline bool multiplied_whole(const NsSlice& slice, const NsOptions& options) {
-  return (options.algorithm == NsAlgorithm::kSyrk || options.algorithm == NsAlgorithm::kGram) &&
-         options.storage != DType::kFp32 && !has_halves(slice);
+  return takes_halves(options.algorithm) && options.storage != DType::kFp32 && !has_halves(slice);
 }
 
-/// `options` with the algorithm that auto stands for: a matter of the shape alone, so that a matrix has the
-/// same bits in every mode. On a GPU gemm in fp32, without has_halves(), and where all triangles of a batch
-/// are too few tiles for its multiprocessors; else gram where it has a tenth fewer operations than syrk, and
-/// syrk. A slice, whose Gram matrices are added up in each step, is never iterated by gram.
-[[nodiscard]] NsOptions for_matrix(NsOptions options, Shape full);
-[[nodiscard]] NsOptions for_slice(NsOptions options, const NsSlice& slice);
+/// `options` with the algorithm that auto stands for, a function of the batch that is multiplied together.
+/// gram where it has a tenth fewer operations than syrk as the device carries them out, otherwise syrk; on a
+/// GPU gemm in fp32, without has_halves(), and where the triangles of a batch are too few tiles for its
+/// multiprocessors. A slice, whose Gram matrices are added up in each step, is never iterated by gram. Others
+/// are left alone.
+[[nodiscard]] NsOptions resolved(NsOptions options, const NsShape& batch);
+[[nodiscard]] NsOptions resolved(NsOptions options, const NsSlice& slice, int count);
 
-/// Where X, its successor, A and B of a slice lie; as of ns_scratch_layout(Shape) for a whole_slice.
+/// Where X, its successor, A, B and what gram takes besides lie; as of ns_scratch_layout(Shape) for a
+/// whole_slice.
 [[nodiscard]] NsScratchLayout ns_scratch_layout(const NsSlice& slice,
                                                 NsAlgorithm algorithm = NsAlgorithm::kGemm);
 
 /// Floating point operations of a part on one slice, counted as ns_flops does: of a whole_slice, those of
-/// kGram and kStep over all steps add up to ns_flops. `step`: of kGram and kStep.
+/// kGram and kStep over all steps add up to ns_flops, unless by gram. `step`: of kGram and kStep.
 [[nodiscard]] std::int64_t ns_part_flops(NsPart part, const NsSlice& slice, const NsCoefficients& step,
                                          NsAlgorithm algorithm);
 

@@ -4,15 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "src/base/check.h"
 #include "src/base/even_part.h"
 #include "src/ns/ns_slice.h"
 
 namespace muonbench {
 namespace {
 
-// Every part of the scratch starts on a multiple of 64 elements: 256 bytes of fp32, 128 of bf16, as devices
-// like it.
+// Every part of the scratch starts on a multiple of 64 elements: 256 bytes of fp32, 128 of 16-bit numbers, as
+// devices like it.
 constexpr std::int64_t kPartAlignment = 64;
 
 // Of gram, without a restart. Against the exact polynomial, on Gaussian matrices of 128 x 128 to 2048 x 5120,
@@ -30,10 +32,10 @@ std::int64_t symmetric_flops(std::int64_t m, std::int64_t length, NsAlgorithm al
   switch (algorithm) {
     case NsAlgorithm::kSyrk:
     case NsAlgorithm::kGram: return m * m * length;
-    case NsAlgorithm::kGemm:
-    case NsAlgorithm::kAuto: return 2 * m * m * length;
+    case NsAlgorithm::kGemm: return 2 * m * m * length;
+    case NsAlgorithm::kAuto: break;
   }
-  return 0;
+  MUONBENCH_CHECK(false, "operations of ns_algorithm auto, which is not resolved");
 }
 
 // Of 128 x 128 in the lower triangle, for auto on a GPU: on an H200 (132 multiprocessors, `gpu_bench
@@ -42,18 +44,18 @@ constexpr std::int64_t kTileSide = 128, kFewestTiles = 66;
 // What gram's smaller products lose of its fewer operations.
 constexpr double kGramOverhead = 1.1;
 
-bool fills_a_gpu(const NsSlice& slice, const NsOptions& options) {
+bool fills_a_gpu(const NsSlice& slice, int count) {
   const std::int64_t side = (slice.gram_side() + kTileSide - 1) / kTileSide;
-  return has_halves(slice) && side * (side + 1) / 2 * options.batch >= kFewestTiles;
+  return has_halves(slice) && side * (side + 1) / 2 * count >= kFewestTiles;
 }
 
 /// Of gemm and syrk, for auto.
-NsAlgorithm by_products(const NsSlice& slice, const NsOptions& options) {
+NsAlgorithm by_products(const NsSlice& slice, const NsOptions& options, int count) {
   switch (options.batching) {
     case NsBatching::kInTurn: return NsAlgorithm::kSyrk;
     case NsBatching::kTogether:
-      return options.storage != DType::kFp32 && fills_a_gpu(slice, options) ? NsAlgorithm::kSyrk
-                                                                            : NsAlgorithm::kGemm;
+      return options.storage != DType::kFp32 && fills_a_gpu(slice, count) ? NsAlgorithm::kSyrk
+                                                                          : NsAlgorithm::kGemm;
   }
   return NsAlgorithm::kGemm;
 }
@@ -70,21 +72,20 @@ double gram_operations(const NsSlice& slice, const NsOptions& gram) {
 
 }  // namespace
 
-NsOptions for_slice(NsOptions options, const NsSlice& slice) {
-  if (options.algorithm == NsAlgorithm::kAuto) options.algorithm = by_products(slice, options);
+NsOptions resolved(NsOptions options, const NsSlice& slice, int count) {
+  if (options.algorithm == NsAlgorithm::kAuto) options.algorithm = by_products(slice, options, count);
   return options;
 }
 
-NsOptions for_matrix(NsOptions options, Shape full) {
+NsOptions resolved(NsOptions options, const NsShape& batch) {
   if (options.algorithm != NsAlgorithm::kAuto) return options;
-  const NsSlice slice = whole_slice(full);
-  options.algorithm = by_products(slice, options);
+  const NsSlice slice = whole_slice(batch.matrix);
+  options = resolved(std::move(options), slice, batch.batch);
   if (options.algorithm == NsAlgorithm::kGemm) return options;
   NsOptions gram = options;
   gram.algorithm = NsAlgorithm::kGram;
-  return kGramOverhead * gram_operations(slice, gram) < static_cast<double>(ns_flops(full, options))
-             ? gram
-             : options;
+  const auto by_syrk = static_cast<double>(ns_flops(batch.matrix, options));
+  return kGramOverhead * gram_operations(slice, gram) < by_syrk ? gram : options;
 }
 
 NsScale ns_scale(Shape full, const NsOptions& options) {
@@ -119,8 +120,8 @@ std::int64_t ns_part_flops(NsPart part, const NsSlice& slice, const NsCoefficien
   return 0;
 }
 
-std::int64_t ns_flops(Shape full, const NsOptions& asked) {
-  const NsOptions options = for_matrix(asked, full);
+std::int64_t ns_flops(Shape full, const NsOptions& options) {
+  if (options.algorithm == NsAlgorithm::kAuto) return ns_flops(full, resolved(options, {full, 1}));
   const NsSlice slice = whole_slice(full);
   const std::int64_t square = symmetric_flops(slice.gram_side(), slice.gram_side(), options.algorithm);
   std::int64_t flops = 0;
@@ -136,6 +137,8 @@ std::int64_t ns_flops(Shape full, const NsOptions& asked) {
 }
 
 std::vector<NsStretch> ns_stretches(const NsOptions& options) {
+  MUONBENCH_CHECK(options.algorithm != NsAlgorithm::kAuto,
+                  "steps of ns_algorithm auto, which is not resolved");
   const auto steps = static_cast<int>(options.steps.size());
   int most = 1;
   if (options.algorithm == NsAlgorithm::kGram)
@@ -148,7 +151,7 @@ std::vector<NsStretch> ns_stretches(const NsOptions& options) {
 }
 
 Elements ns_scratch_elements(NsShape shape, const NsOptions& options) {
-  const Elements one = ns_scratch_layout(shape.matrix, for_matrix(options, shape.matrix).algorithm).total;
+  const Elements one = ns_scratch_layout(shape.matrix, resolved(options, shape).algorithm).total;
   switch (options.batching) {
     case NsBatching::kInTurn: return one;
     case NsBatching::kTogether: return one * shape.batch;

@@ -37,7 +37,7 @@ struct NsStretch {
 /// Floating point operations of all NS steps on one matrix, one multiply-add counted as 2, m = min, M = max:
 /// gemm 4 m^2 M + 2 m^3 a step (4 m^2 M where c == 0); syrk 3 m^2 M + m^3 (3 m^2 M where c == 0); gram, of a
 /// stretch of n > 1 steps, 3 m^2 M + (4 n - 3) m^3 (m^3 less for each c == 0), and of one step as syrk;
-/// auto as what it stands for (for_matrix).
+/// auto as what it stands for of a matrix alone (resolved).
 [[nodiscard]] std::int64_t ns_flops(Shape full, const NsOptions& options);
 
 /// Scratch of a batch, in elements of options.storage: ns_scratch_layout().total, once for each matrix that

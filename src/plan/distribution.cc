@@ -8,7 +8,7 @@ namespace {
 /// Of all ranks of the axis together. In double: as many as 2^63 a rank are countable, but not their sum.
 double summed_flops(Shape matrix, GramSide side, int ranks, const NsOptions& options) {
   const NsSlice all{matrix, side};
-  const NsAlgorithm algorithm = for_slice(options, all).algorithm;
+  const NsAlgorithm algorithm = resolved(options, all, 1).algorithm;
   // Every rank squares A; nothing but that is left where X has no rows, or columns.
   const NsSlice none{side == GramSide::kRows ? Shape{matrix.rows, 0} : Shape{0, matrix.cols}, side};
   double flops = 0.0;
@@ -107,7 +107,7 @@ double distributed_flops_at(DomainPlace place, const ParamShardSpec& spec, const
   for (const Shape& shape : shapes) {
     if (shape.elements() == Elements(0)) continue;
     const NsSlice slice{shape, distribution.side};
-    const NsAlgorithm algorithm = for_slice(options, slice).algorithm;
+    const NsAlgorithm algorithm = resolved(options, slice, 1).algorithm;
     for (const NsCoefficients& step : options.steps)
       for (const NsPart part : {NsPart::kGram, NsPart::kStep})
         flops += static_cast<double>(ns_part_flops(part, slice, step, algorithm));

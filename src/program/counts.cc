@@ -53,7 +53,7 @@ Bytes sent_with_own_block(const StepProgram& program, const Op& op) {
 /// A matrix of which a rank has a slice is one that it runs NS on; the first part that needs the slice counts
 /// it.
 void add_part(const NsSliceOp& op, const NsOptions& asked, StepCounts& counts) {
-  const NsOptions options = for_slice(asked, op.slice);
+  const NsOptions options = resolved(asked, op.slice, static_cast<int>(op.data.size()));
   const auto matrices = static_cast<std::int64_t>(op.data.size());
   const NsCoefficients& step = options.steps.at(static_cast<std::size_t>(op.step));
   counts.ns_flops += matrices * ns_part_flops(op.part, op.slice, step, options.algorithm);
@@ -82,7 +82,7 @@ StepCounts count(const StepProgram& program, const std::vector<Op>& ops, const R
     }
     if (const auto* ns = std::get_if<NewtonSchulzOp>(&op.work)) {
       const auto matrices = static_cast<std::int64_t>(ns->items.size());
-      const NsOptions options = for_matrix(program.ns, ns->matrix);
+      const NsOptions options = resolved(program.ns, {ns->matrix, static_cast<int>(matrices)});
       counts.ns_calls += matrices;
       counts.ns_calls_by.at(static_cast<std::size_t>(options.algorithm)) += matrices;
       counts.ns_whole += multiplied_whole(whole_slice(ns->matrix), options) ? matrices : 0;

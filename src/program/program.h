@@ -87,9 +87,9 @@ struct StepProgram {
 struct StepCounts {
   std::int64_t collectives = 0;
   Bytes sent, received;
-  std::int64_t ns_calls = 0, ns_whole = 0;    ///< matrices, not batches; whole: multiplied_whole()
-  std::array<std::int64_t, 3> ns_calls_by{};  ///< gemm, syrk, gram: NsAlgorithm
-  std::int64_t ns_flops = 0, ns_cost = 0;     ///< cost: sum of max * min^2 over ns_calls
+  std::int64_t ns_calls = 0, ns_whole = 0;  ///< matrices, not batches; whole: multiplied_whole()
+  std::array<std::int64_t, kNsAlgorithmsThatRun> ns_calls_by{};  ///< by NsAlgorithm
+  std::int64_t ns_flops = 0, ns_cost = 0;                        ///< cost: sum of max * min^2 over ns_calls
   // Of the phases that bring shards to where NS runs and back, param_gather excluded.
   Bytes exchange_wire;    ///< the larger of sent and received
   Bytes exchange_buffer;  ///< sent, own blocks included

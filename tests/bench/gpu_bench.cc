@@ -3,8 +3,8 @@
 //
 // How fast one GPU carries out the pieces of a step, each beside what bounds it:
 //   gpu_bench [--quick] [copy|ns|algorithms|elementwise|launch]... [BATCHxROWSxCOLS]...
-// One JSON object on standard output (results/README.md); shapes are those of ns
-// and syrk. Without names: everything.
+// One JSON object on standard output (results/README.md); shapes are those of ns and algorithms. Without
+// names: everything.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>

@@ -55,6 +55,15 @@ class Parity(CliTest):
                 self.assertEqual(run.mode("duplicated")["ns_algorithms"], counts)
             self.assertNotEqual(runs["gram"].digests("duplicated"), runs["syrk"].digests("duplicated"))
 
+    def test_auto_stays_near_where_ns_is_spread(self):
+        for dtype, precision in (("fp32", "highest"), ("bf16", "medium")):
+            job = self.job(dtype, precision, 1, modes=["duplicated", "distributed", "auto"])
+            job["muon"]["ns_algorithm"] = "auto"
+            run = self.run_ok(4, job)
+            for mode in ("distributed", "auto"):
+                self.assertLessEqual(run.mode(mode)["parity"]["max_abs_diff"], BATCHED_DIFFERENCE)
+                self.assertEqual(run.mode(mode)["ns_algorithms"]["gemm"], 0)
+
     def test_batched_newton_schulz_stays_near_and_says_how_near(self):
         run = self.run_ok(4, self.job("bf16", "medium", 4))
         parity = run.mode("layer_sharded")["parity"]

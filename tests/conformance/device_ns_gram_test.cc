@@ -42,8 +42,11 @@ TEST_P(DeviceConformance, GramInMediumIsCloserToEveryPolynomialThanGemm) {
     for (const Shape shape : kGramShapes) {
       const HostMatrix in = random_matrix(shape, 31);
       const double by = error_of(device(), in, by_gram(gemm)), other = error_of(device(), in, gemm);
-      // Mostly three times closer; cans is so steep that luck decides on small matrices.
-      EXPECT_LT(by, 1.5 * other) << set.name << " " << shape.rows << " x " << shape.cols;
+      // Mostly three times closer. Square matrices have singular values near 0, where maps are steep, cans
+      // the most.
+      const double of_square = set.name == "cans" ? 2.0 : 1.5;
+      EXPECT_LT(by, shape.rows == shape.cols ? of_square * other : other)
+          << set.name << " " << shape.rows << " x " << shape.cols;
     }
   }
 }

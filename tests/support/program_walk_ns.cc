@@ -68,10 +68,11 @@ ParamIndex ProgramWalk::param_of(Id id) const {
 
 void ProgramWalk::apply(WorldRank r, const NewtonSchulzOp& op) {
   const std::int64_t size = op.matrix.rows * op.matrix.cols;
-  const std::int64_t m = std::min(op.matrix.rows, op.matrix.cols);
-  // X and its successor, A and B; whatever lies there is gone, as for a matrix under the scratch.
+  // Whatever lies there is gone, as for a matrix under the scratch.
   const RankMemory::View scratch = memory(r).view(op.scratch);
-  require(scratch.size() >= 2 * size + 2 * m * m, text("scratch of {} elements", scratch.size()));
+  const NsShape batch{op.matrix, static_cast<int>(op.items.size())};
+  require(Elements(scratch.size()) >= ns_scratch_elements(batch, model_.inputs().ns),
+          text("scratch of {} elements", scratch.size()));
   for (std::int64_t i = 0; i < scratch.size(); ++i) scratch.set(i, kGarbage);
   for (const NewtonSchulzItem& item : op.items) {
     const RankMemory::View in = memory(r).view(item.in), out = memory(r).view(item.out);

@@ -1,5 +1,6 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -94,6 +95,40 @@ TEST(Bf16, RoundsToTheNearestAndTiesToEven) {
     if (!std::isfinite(value)) continue;
     ASSERT_EQ(bits_of(round_to_bf16(value)), bits_of(nearest_bf16(value))) << value;
   }
+}
+
+/// By its definition, in double: 11 bits, multiples of 2^-24 at least, ties to even.
+float nearest_fp16(float value) {
+  if (!std::isfinite(value) || value == 0.0F) return value;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const double step = std::ldexp(1.0, std::max(exponent - 11, -24));
+  const double rounded = std::nearbyint(double{value} / step) * step;
+  return std::fabs(rounded) > 65504.0 ? std::copysign(HUGE_VALF, value) : static_cast<float>(rounded);
+}
+
+TEST(Fp16, RoundsToTheNearestAndTiesToEven) {
+  std::uint32_t bits = 0;
+  for (int i = 0; i < 2'000'000; ++i) {
+    bits = bits * 1664525U + 1013904223U;
+    const auto value = std::bit_cast<float>(bits);
+    if (std::isnan(value)) continue;
+    ASSERT_EQ(bits_of(round_to_fp16(value)), bits_of(nearest_fp16(value))) << value;
+  }
+  // Every number, what is halfway to the next, and its neighbours; from the subnormal ones to infinity.
+  for (double number = 0.0; number <= 65504.0;
+       number += std::ldexp(1.0, number < 0x1p-14 ? -24 : std::ilogb(number) - 10)) {
+    const double step = std::ldexp(1.0, number < 0x1p-14 ? -24 : std::ilogb(number) - 10);
+    const auto exact = static_cast<float>(number), half = static_cast<float>(number + step / 2);
+    ASSERT_EQ(round_to_fp16(exact), exact);
+    for (const float value : {half, std::nextafter(half, 0.0F), std::nextafter(half, HUGE_VALF), -half})
+      ASSERT_EQ(bits_of(round_to_fp16(value)), bits_of(nearest_fp16(value))) << value;
+  }
+  EXPECT_EQ(bits_of(round_to_fp16(-0.0F)), 0x80000000U);
+  EXPECT_EQ(round_to_fp16(65519.0F), 65504.0F);
+  EXPECT_EQ(round_to_fp16(65520.0F), HUGE_VALF);
+  EXPECT_EQ(round_to_fp16(-HUGE_VALF), -HUGE_VALF);
+  EXPECT_TRUE(std::isnan(round_to_fp16(std::numeric_limits<float>::quiet_NaN())));
 }
 
 TEST(Bf16, OverflowsToInfinityPastHalfAStepAboveTheLargest) {

@@ -184,10 +184,10 @@ TEST(ScaleFactor, ComesFromTheFullShape) {
 }
 
 TEST(NsCost, IsTheLongSideTimesTheShortSideSquared) {
-  EXPECT_EQ(ns_cost({1000, 512}), 262144000);
-  EXPECT_EQ(ns_cost({512, 1000}), 262144000);
-  EXPECT_EQ(ns_cost({1, 4096}), 4096);
-  EXPECT_EQ(ns_cost({129280, 7168}), std::int64_t{129280} * 7168 * 7168);
+  EXPECT_EQ(ns_cost(Shape{1000, 512}), 262144000);
+  EXPECT_EQ(ns_cost(Shape{512, 1000}), 262144000);
+  EXPECT_EQ(ns_cost(Shape{1, 4096}), 4096);
+  EXPECT_EQ(ns_cost(Shape{129280, 7168}), std::int64_t{129280} * 7168 * 7168);
 }
 
 TEST(NsFlops, CountTheProductsOfEveryStep) {
@@ -243,20 +243,22 @@ TEST(NsAuto, TakesWhatTakesLeastForTheShape) {
   NsOptions gpu = options_of("quintic", 5, NsAlgorithm::kAuto);
   gpu.storage = DType::kBf16;
   gpu.batching = NsBatching::kTogether;
-  const auto chosen = [](const NsOptions& options, Shape shape) {
-    return for_matrix(options, shape).algorithm;
+  const auto chosen = [](const NsOptions& options, Shape shape, int batch = 1) {
+    return resolved(options, {shape, batch}).algorithm;
   };
   EXPECT_EQ(chosen(gpu, {4096, 14336}), NsAlgorithm::kGram);
   EXPECT_EQ(chosen(gpu, {14336, 4096}), NsAlgorithm::kGram);
   EXPECT_EQ(chosen(gpu, {4096, 4096}), NsAlgorithm::kSyrk) << "as many operations by gram";
   EXPECT_EQ(chosen(gpu, {1024, 4096}), NsAlgorithm::kGemm) << "36 tiles";
   EXPECT_EQ(chosen(gpu, {4096, 14332}), NsAlgorithm::kGemm) << "no triangle of rows of 28664 bytes";
-  gpu.batch = 2;
-  EXPECT_EQ(chosen(gpu, {1024, 4096}), NsAlgorithm::kGram) << "72 tiles";
-  EXPECT_EQ(ns_flops({1024, 4096}, gpu),
-            ns_flops({1024, 4096}, options_of("quintic", 5, NsAlgorithm::kGram)));
-  EXPECT_EQ(for_slice(gpu, {{4096, 7168}, GramSide::kRows}).algorithm, NsAlgorithm::kSyrk);
-  EXPECT_EQ(for_slice(gpu, {{64, 7168}, GramSide::kRows}).algorithm, NsAlgorithm::kGemm);
+  EXPECT_EQ(chosen(gpu, {1024, 4096}, 2), NsAlgorithm::kGram) << "72 tiles";
+  EXPECT_EQ(ns_flops({4096, 14336}, gpu),
+            ns_flops({4096, 14336}, options_of("quintic", 5, NsAlgorithm::kGram)));
+  EXPECT_EQ(ns_scratch_elements({{4096, 14336}, 3}, gpu),
+            ns_scratch_layout(Shape{4096, 14336}, NsAlgorithm::kGram).total * 3);
+  EXPECT_EQ(ns_scratch_elements({{4096, 4096}, 1}, gpu), ns_scratch_layout(Shape{4096, 4096}).total);
+  EXPECT_EQ(resolved(gpu, NsSlice{{4096, 7168}, GramSide::kRows}, 1).algorithm, NsAlgorithm::kSyrk);
+  EXPECT_EQ(resolved(gpu, NsSlice{{64, 7168}, GramSide::kRows}, 1).algorithm, NsAlgorithm::kGemm);
   gpu.storage = DType::kFp32;
   EXPECT_EQ(chosen(gpu, {4096, 14336}), NsAlgorithm::kGemm) << "no symmetric products in fp32";
 
@@ -265,7 +267,7 @@ TEST(NsAuto, TakesWhatTakesLeastForTheShape) {
   EXPECT_EQ(chosen(cpu, {512, 2048}), NsAlgorithm::kGram);
   EXPECT_EQ(chosen(cpu, {512, 1024}), NsAlgorithm::kSyrk);
   EXPECT_EQ(chosen(cpu, {64, 64}), NsAlgorithm::kSyrk);
-  EXPECT_EQ(for_slice(cpu, {{64, 512}, GramSide::kRows}).algorithm, NsAlgorithm::kSyrk);
+  EXPECT_EQ(resolved(cpu, NsSlice{{64, 512}, GramSide::kRows}, 1).algorithm, NsAlgorithm::kSyrk);
   for (const NsAlgorithm each : {NsAlgorithm::kGemm, NsAlgorithm::kSyrk, NsAlgorithm::kGram})
     EXPECT_EQ(chosen(options_of("quintic", 5, each), {64, 4096}), each);
 }

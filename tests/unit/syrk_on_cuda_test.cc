@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the muonbench authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// What a configuration of syrk on backend cuda is refused, and what it is told.
+// What a configuration of syrk, gram or auto is refused, and what it is told.
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ constexpr auto kJob = R"({"model": {"params": [{"name": "even", "shape": [64, 32
     {"name": "tall", "shape": [20, 16]}, {"name": "idle", "shape": [7, 7], "gradient": "none"},
     {"name": "table", "shape": [9, 5], "optimizer": "adam"}]},
     "modes": ["layer_sharded", "duplicated"], "muon": {"ns_algorithm": "syrk"}})";
-const ConfigVocabulary kBoth = {{"layer_sharded", "duplicated", "distributed", "blockwise"}, {"cpu", "cuda"}};
+const ConfigVocabulary kBoth = {{"layer_sharded", "duplicated", "distributed", "blockwise", "auto"},
+                                {"cpu", "cuda"}};
 
 std::unique_ptr<ResolvedRun> resolved(const std::vector<std::string>& overrides) {
   return resolve(read_config(kJob, "job.json", overrides, kBoth));
@@ -61,20 +63,39 @@ TEST(SyrkOnCuda, CountsThemInWhatEachRankComputes) {
   EXPECT_EQ(counted(on_two, "blockwise"), (Counts{3, 1}));
 }
 
-TEST(SyrkOnCuda, IsRefusedWhereProductsAreNotThoseOfBf16) {
-  for (const std::string precision : {"highest", "high"}) {
-    const std::vector<std::string> overrides = {"run.backend=cuda", "muon.fp32_matmul_prec=" + precision};
+TEST(SyrkOnCuda, IsRefusedWhereProductsAreNotThoseOf16Bits) {
+  const auto each = [](const std::string& precision, const std::string& algorithm) {
+    const std::vector<std::string> overrides = {"run.backend=cuda", "muon.fp32_matmul_prec=" + precision,
+                                                "muon.ns_algorithm=" + algorithm};
     try {
       static_cast<void>(read_config(kJob, "job.json", overrides, kBoth));
       ADD_FAILURE() << precision;
     } catch (const ConfigError& error) {
-      EXPECT_EQ(std::string(error.what()),
-                "job.json: muon.ns_algorithm: expected gemm or auto, as run.backend is cuda, whose symmetric "
-                "products "
-                "are those of 16 bits (muon.fp32_matmul_prec medium), got \"syrk\"");
+      EXPECT_EQ(
+          std::string(error.what()),
+          "--set muon.ns_algorithm=" + algorithm +
+              ": muon.ns_algorithm: expected gemm or auto, as run.backend is cuda, whose symmetric products "
+              "are those of 16 bits (muon.fp32_matmul_prec medium), got \"" +
+              algorithm + "\"");
     }
-  }
+  };
+  for (const char* precision : {"highest", "high"})
+    for (const char* algorithm : {"syrk", "gram"}) each(precision, algorithm);
   EXPECT_NO_THROW(static_cast<void>(read_config(kJob, "job.json", {"muon.fp32_matmul_prec=highest"}, kBoth)));
+}
+
+TEST(AutoOnCuda, CountsWhatEachBatchIsComputedBy) {
+  constexpr auto kSizes = R"({"model": {"params": [{"name": "long", "shape": [256, 1024], "repeat": 40},
+      {"name": "square", "shape": [2048, 2048]}, {"name": "small", "shape": [64, 256]}]},
+      "modes": ["layer_sharded", "duplicated"], "run": {"backend": "cuda"}, "muon": {"ns_algorithm": "auto"}})";
+  const auto counts = [&](const std::string& batch) {
+    const auto run = resolve(read_config(kSizes, "job.json", {"muon.ns_batch_size=" + batch}, kBoth));
+    const StepProgram program = build_program(mode_named("layer_sharded"), run->inputs, WorldRank(0));
+    return count_step(program, run->grid, WorldRank(0)).ns_calls_by;
+  };
+  using Counts = std::array<std::int64_t, kNsAlgorithmsThatRun>;  // gemm, syrk, gram
+  EXPECT_EQ(counts("1"), (Counts{41, 1, 0}));
+  EXPECT_EQ(counts("32"), (Counts{9, 1, 32})) << "96 tiles in a batch, and 24 in the rest of it";
 }
 
 TEST(Gram, IsRefusedWhereEveryStepAddsUpAGramMatrix) {
@@ -95,6 +116,8 @@ TEST(Gram, IsRefusedWhereEveryStepAddsUpAGramMatrix) {
             "--set muon.ns_algorithm=gram: muon.ns_algorithm: expected gemm, syrk or auto, as "
             "muon.split_oversized adds up the Gram "
             "matrices of every step, got \"gram\"");
+  EXPECT_NE(refusal({gram, R"(modes=["layer_sharded","auto"])"}).find("as mode auto adds up"),
+            std::string::npos);
   EXPECT_EQ(refusal({gram}), "");
   EXPECT_EQ(refusal({"muon.ns_algorithm=auto", both}), "");
   EXPECT_EQ(refusal({"muon.ns_algorithm=auto", "run.backend=cuda", "muon.fp32_matmul_prec=highest"}), "");

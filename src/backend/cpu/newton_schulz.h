@@ -17,7 +17,7 @@ namespace muonbench::cpu {
 /// of BLAS.
 [[nodiscard]] std::unique_ptr<Kernel> prepare_newton_schulz(BoundNewtonSchulz work);
 
-/// A part of NS on slices, by the same products, but for gram; the norm is that of sums rounded to fp32,
+/// A part of NS on slices, by the same products, never by gram; the norm is that of sums rounded to fp32,
 /// since they travel.
 [[nodiscard]] std::unique_ptr<Kernel> prepare_ns_slice(BoundNsSlice work);
 

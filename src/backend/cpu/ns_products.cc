@@ -48,7 +48,7 @@ NsProducts::NsProducts(const NsSlice& slice, const NsOptions& options)
       side_(slice.side),
       m_(static_cast<int>(slice.gram_side())),
       length_(static_cast<int>(slice.length())),
-      halves_(options.algorithm != NsAlgorithm::kGemm),
+      halves_(takes_halves(options.algorithm)),
       rounding_(options.precision != MatmulPrecision::kMedium ? Rounding::kNone
                 : options.algorithm == NsAlgorithm::kGram     ? Rounding::kFp16
                                                               : Rounding::kBf16),
@@ -85,13 +85,10 @@ void NsProducts::make_poly(const NsCoefficients& step, const float* gram, float*
 
 void NsProducts::make_next(double a, const float* poly, const float* x, float* next) const {
   // The epilogue a X is stored before the product is added: BLAS would do the same in a pass of its own.
-  if (a == 0.0)
-    std::fill_n(next, elements_, 0.0F);
-  else
-    scale(next, x, static_cast<float>(a), elements_);
+  if (a != 0.0) scale(next, x, static_cast<float>(a), elements_);
   const bool by_rows = side_ == GramSide::kRows;
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows_, cols_, m_, 1.0F, by_rows ? poly : x,
-              by_rows ? m_ : cols_, by_rows ? x : poly, cols_, 1.0F, next, cols_);
+              by_rows ? m_ : cols_, by_rows ? x : poly, cols_, a == 0.0 ? 0.0F : 1.0F, next, cols_);
   round_operand(next, elements_);
 }
 

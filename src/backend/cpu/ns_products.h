@@ -24,9 +24,9 @@ class NsProducts {
   void make_poly(const NsCoefficients& step, const float* gram, float* poly) const;
   /// next <- a X + B X, or a X + X B; a is 0 for a B that holds it.
   void make_next(double a, const float* poly, const float* x, float* next) const;
-  /// out <- a M + B M, of matrices like A that commute: symmetric. All three are others.
+  /// out <- a M + B M, of matrices like A that commute: symmetric. poly, m and out are three.
   void multiply_square(double a, const float* poly, const float* m, float* out) const;
-  /// out <- B + a
+  /// out <- B + a I
   void add_identity(double a, const float* poly, float* out) const;
   /// What NS ends in: under gram in medium X is rounded to bf16.
   void finish(float* x) const;

@@ -41,7 +41,7 @@ NsProducts::NsProducts(CudaDevice& device, Multipliers& multipliers, const NsSli
       steps_(options.steps),
       stretches_(ns_stretches(options)),
       layout_(ns_scratch_layout(slice, options.algorithm)),
-      mirrored_(options.algorithm != NsAlgorithm::kGemm),
+      halves_(takes_halves(options.algorithm)),
       storage_(options.storage),
       number_(number_of(options)),
       scratch_(scratch),
@@ -59,7 +59,7 @@ NsProducts::NsProducts(CudaDevice& device, Multipliers& multipliers, const NsSli
   product.transpose_b = !by_rows;
   const auto square = [&](const NsSlice& x) {
     const SymmetricProduct half{x, product.stride, count, number_};
-    if (mirrored_ && SymmetricMatmul::takes(half)) return Square{.half = &multipliers.symmetric.plan(half)};
+    if (halves_ && SymmetricMatmul::takes(half)) return Square{.half = &multipliers.symmetric.plan(half)};
     return Square{.whole = &multipliers.general.plan(product)};
   };
   gram_ = square(slice);
@@ -94,7 +94,7 @@ void NsProducts::enqueue(const Square& square, const SquareOperands& o, Queue qu
   multipliers_.general.enqueue(
       *square.whole, {.a = o.x, .b = o.y, .c = o.addend, .d = o.out, .alpha = o.alpha, .beta = o.beta},
       device_.workspace(queue), stream);
-  if (mirrored_) launch_mirror(square_at(o.out), slice_.gram_side(), stream);
+  if (halves_) launch_mirror(square_at(o.out), slice_.gram_side(), stream);
 }
 
 void NsProducts::enqueue_gram(int stretch, Queue queue) const {

@@ -61,7 +61,7 @@ class NsProducts {
   std::vector<NsCoefficients> steps_;
   std::vector<NsStretch> stretches_;
   NsScratchLayout layout_;
-  bool mirrored_;  ///< what is multiplied whole
+  bool halves_;  ///< one triangle of symmetric products, mirrored
   DType storage_;
   Number number_;
   void* scratch_;

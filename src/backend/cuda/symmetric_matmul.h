@@ -16,8 +16,8 @@
 namespace muonbench::cuda {
 
 /// D <- alpha X Y^T + beta C (side kRows), or alpha X^T Y + beta C (kColumns), on a batch of row-major X and
-/// Y without gaps, which are symmetric: Y is X, or both are symmetric and commute. C and D are (m, m), m the
-/// Gram side of X. Matrix i of each lies i * stride elements after the first.
+/// Y without gaps. The product is symmetric: Y is X, or both are symmetric and commute. C and D are (m, m), m
+/// the Gram side of X. Matrix i of each lies i * stride elements after the first.
 struct SymmetricProduct {
   NsSlice x;
   std::int64_t stride = 0;
