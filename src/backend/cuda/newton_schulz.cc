@@ -77,13 +77,12 @@ class NewtonSchulzKernel final : public Kernel {
   void launch_all(Queue queue) const {
     const cudaStream_t stream = device_.stream(queue);
     launch_normalise(in_.as<const float* const>(), norm_parts_.as<double>(), products_.iterate(0), stream);
-    const auto stretches = static_cast<int>(ns_stretches(work_.options).size());
-    for (int stretch = 0; stretch < stretches; ++stretch) {
+    for (int stretch = 0; stretch < products_.stretches(); ++stretch) {
       products_.enqueue_gram(stretch, queue);
       products_.enqueue_stretch(stretch, queue);
     }
-    launch_scale_out(out_.as<float* const>(), products_.iterate(stretches), scale_.factor, scale_.extra,
-                     stream);
+    launch_scale_out(out_.as<float* const>(), products_.iterate(products_.stretches()), scale_.factor,
+                     scale_.extra, stream);
   }
 
   CudaDevice& device_;

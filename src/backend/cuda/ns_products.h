@@ -23,7 +23,9 @@ class NsProducts {
   NsProducts(CudaDevice& device, Multipliers& multipliers, const NsSlice& slice, const NsOptions& options,
              void* scratch, int count);
 
-  /// X before stretch `stretch` of ns_stretches(): it and its successor take turns.
+  /// Of ns_stretches().
+  [[nodiscard]] int stretches() const { return static_cast<int>(stretches_.size()); }
+  /// X before stretch `stretch`: it and its successor take turns.
   [[nodiscard]] NsBatch iterate(int stretch) const;
   /// A of X.
   void enqueue_gram(int stretch, Queue queue) const;
